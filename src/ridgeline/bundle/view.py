@@ -38,8 +38,7 @@ class View:
 
     def arrow(self, sql: str, parameters: Mapping[str, Any] | None = None) -> pa.Table:
         """The result of one statement as an Arrow table."""
-        result = self.con.cursor().execute(sql, dict(parameters or {})).fetch_arrow_table()
-        return result
+        return self.con.cursor().execute(sql, dict(parameters or {})).to_arrow_table()
 
     def window(self, incident: Window | None, baseline: Window | None) -> "View":
         """The same tables under other windows."""
