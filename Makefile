@@ -1,0 +1,34 @@
+# Two commands matter: `make demo` runs the main job on evidence that ships here, `make test` runs the whole suite.
+# Each sets itself up; nothing but Python 3.11+ and make is needed.
+PYTHON ?= python3
+CORE := .venv-core
+DEV := .venv
+
+.PHONY: demo test lint warm clean
+
+demo: $(CORE)/ready
+	@$(CORE)/bin/ridgeline diagnose examples/incident; status=$$?; test $$status -eq 2 || exit 1
+
+test: $(DEV)/ready
+	$(DEV)/bin/python -m pytest
+
+lint: $(DEV)/ready
+	$(DEV)/bin/ruff check src tests bench
+	$(DEV)/bin/ruff format --check src tests bench
+	$(DEV)/bin/mypy
+
+warm: $(CORE)/ready
+	$(CORE)/bin/python -m ridgeline.sim.warm
+
+$(CORE)/ready: pyproject.toml
+	$(PYTHON) -m venv $(CORE)
+	$(CORE)/bin/python -m pip install --quiet --disable-pip-version-check -e .
+	@touch $@
+
+$(DEV)/ready: pyproject.toml
+	$(PYTHON) -m venv $(DEV)
+	$(DEV)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[live,page,search,mcp,ray,dev]'
+	@touch $@
+
+clean:
+	rm -rf $(CORE) $(DEV) demo

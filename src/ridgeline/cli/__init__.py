@@ -1,0 +1,57 @@
+"""The command line: the literal list of verbs, and `main`. Each verb is a plain function in the file named here."""
+
+import sys
+from typing import Final
+
+from cyclopts import App
+
+from ridgeline import __version__
+from ridgeline.model.errors import RidgelineError
+
+# (group, verb, where its function is, one line of help). Files are imported only when their verb runs.
+VERBS: Final = (
+    ("capture", "ingest", "ridgeline.cli.ingest:ingest", "Read sources into a bundle."),
+    ("capture", "sources", "ridgeline.cli.sources:sources", "Show what was read as what, and every line that was not."),
+    ("diagnose", "diagnose", "ridgeline.cli.diagnose:diagnose", "Walk the ladder: which layer, which cause, what next."),
+    ("diagnose", "show", "ridgeline.cli.show:show", "Reprint the rows and source lines behind one piece of evidence."),
+    ("diagnose", "request", "ridgeline.cli.request:request", "One request from head to tail, beside a normal twin."),
+    ("diagnose", "classes", "ridgeline.cli.classes:classes", "Which classes of requests are slow, and by how much."),
+    ("diagnose", "causes", "ridgeline.cli.causes:causes", "The closed list of causes, or one of them as a page."),
+    ("simulate", "scenario", "ridgeline.cli.scenario:scenario", "Make traffic: generated, or from a trace or a log."),
+    ("simulate", "simulate", "ridgeline.cli.simulate:simulate", "Run a scenario under given scheduler settings."),
+)
+
+HELP: Final = """\
+From an LLM-serving incident's symptom to its root cause and an offline decision.
+
+Point it at what you have (server logs, /metrics scrapes, /v1/loads answers, request logs, exporter files, traces):
+ridgeline diagnose server.log metrics.txt
+
+Exit status: 0 fine, 1 usage or unreadable input, 2 a finding, 3 inconclusive.
+"""
+
+
+def build() -> App:
+    """The command-line application over `VERBS`."""
+    app = App(name="ridgeline", help=HELP, version=__version__, help_format="plaintext")
+    for group, verb, where, line in VERBS:
+        app.command(where, name=verb, help=line, group=group)
+    return app
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run one verb and leave with its exit status; errors raised on purpose are one line on standard error."""
+    try:
+        status = build()(sys.argv[1:] if arguments is None else arguments, result_action="return_value")
+        sys.stdout.flush()
+    except RidgelineError as e:
+        print(f"ridgeline: {e}", file=sys.stderr)
+        status = 1
+    except KeyboardInterrupt:
+        print("ridgeline: interrupted", file=sys.stderr)
+        status = 130
+    except BrokenPipeError:
+        # The reader of our output went away; nothing is left to say, and Python must not try to flush it again.
+        sys.stdout = open("/dev/null", "w")  # noqa: PTH123, SIM115
+        status = 1
+    sys.exit(status if isinstance(status, int) else 0)
