@@ -11,8 +11,13 @@ from ridgeline.model.errors import RidgelineError
 # (group, verb, where its function is, one line of help). Files are imported only when their verb runs.
 VERBS: Final = (
     ("capture", "ingest", "ridgeline.cli.ingest:ingest", "Read sources into a bundle."),
-    ("capture", "sources", "ridgeline.cli.sources:sources", "Show what was read as what, and every line that was not."),
-    ("diagnose", "diagnose", "ridgeline.cli.diagnose:diagnose", "Walk the ladder: which layer, which cause, what next."),
+    ("capture", "sources", "ridgeline.cli.sources:sources", "Show what was read as what, and the lines that were not."),
+    (
+        "diagnose",
+        "diagnose",
+        "ridgeline.cli.diagnose:diagnose",
+        "Which layer, which cause, what is ruled out, what next.",
+    ),
     ("diagnose", "show", "ridgeline.cli.show:show", "Reprint the rows and source lines behind one piece of evidence."),
     ("diagnose", "request", "ridgeline.cli.request:request", "One request from head to tail, beside a normal twin."),
     ("diagnose", "classes", "ridgeline.cli.classes:classes", "Which classes of requests are slow, and by how much."),
