@@ -69,6 +69,7 @@ REQUEST: Final[dict[str, str]] = {
     "spec_accept_length": "f64",
     # stamps, wall clock
     "received_ts": "f64",
+    "received_mono": "f64",  # host's monotonic clock; one value ties the parts of an n > 1 request together
     "dispatched_ts": "f64",  # api_server_dispatch_finish / sent to the scheduler
     "queued_ts": "f64",  # wait_queue_entry
     "scheduled_ts": "f64",  # forward_entry
@@ -169,6 +170,7 @@ TABLES: Final[dict[str, dict[str, str]]] = {
     "requests": {
         "request": "i64",
         **REQUEST,
+        "pair": "i64",  # request number of the other side of a disaggregated pair (same room)
         "unaccounted_s": "f64",
         "return_s": "f64",
         "pre_queue_s": "f64",
