@@ -16,10 +16,15 @@ Mask = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class LogLines:
-    """Log records after framing: wrappers (docker, k8s, Ray, Kibana), ANSI and the `[time ranks]` prefix are gone.
+    """Log records after framing: wrappers, ANSI and every known record prefix are gone from `body`.
 
-    All arrays have the same length n. `body` is the text behind the prefix. `ts` is wall-clock seconds (NaN: none).
-    Ranks are -1 where the prefix names none. `severity` is null where the line does not say.
+    Taken off: docker, Kubernetes, Ray, Kibana, journald and syslog wrappers; SGLang's `[time ranks] `; vLLM's
+    `(proc pid=N) LEVEL MM-DD HH:MM:SS [file:line] `; glog's `I0409 14:12:08.312677 tid file:line] `; Python logging's
+    `time - name - LEVEL - ` and Rust tracing's `time LEVEL target: `. What they said is in `ts`, `severity` and
+    `logger`. Uvicorn's `INFO:     ` stays in the body. Blank lines are not here.
+
+    All arrays have the same length n. `ts` is wall-clock seconds (NaN: none). Ranks are -1 where the prefix names
+    none. `severity` is null where the line does not say.
     """
 
     line: I64  # [n] 1-based line number
@@ -29,7 +34,9 @@ class LogLines:
     tp_rank: I64  # [n]
     pp_rank: I64  # [n]
     severity: pa.Array  # [n] string: info | warning | error | fatal
-    logger: pa.Array  # [n] string: process, pod or file the wrapper names
+    logger: pa.Array  # [n] string: process, pod or file the wrapper or prefix names
+    prefixed: Mask  # [n] the line has a record prefix of its own; False: perhaps the continuation of another
+    ended: Mask  # [n] a newline ends the line; False: the last of its file, perhaps cut in the middle of a number
 
     def __len__(self) -> int:
         return len(self.line)
@@ -46,6 +53,8 @@ class LogLines:
             self.pp_rank[keep],
             self.severity.filter(mask),
             self.logger.filter(mask),
+            self.prefixed[keep],
+            self.ended[keep],
         )
 
 
@@ -55,3 +64,13 @@ class Parsed:
 
     rows: list[Rows]
     understood: Mask
+
+
+def ranks(values: I64) -> pa.Array:
+    """Rank numbers as a column: -1 becomes null."""
+    return pa.array(values, mask=values < 0)
+
+
+def stamps(values: F64) -> pa.Array:
+    """Times as a column: NaN becomes null."""
+    return pa.array(values, mask=np.isnan(values))
