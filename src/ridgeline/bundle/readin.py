@@ -1,0 +1,170 @@
+"""Every source once through its reader, rows into the spill, one `Reading` per source."""
+
+import hashlib
+import io
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import tzinfo
+from pathlib import Path
+from typing import IO, Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ridgeline.bundle.find import Found, Label
+from ridgeline.bundle.spill import Spill
+from ridgeline.model.errors import InputError
+from ridgeline.signals.read import read
+from ridgeline.signals.rows import Reading, Rows
+from ridgeline.signals.stream import Blob
+
+OnProgress = Callable[[str, int, int], None]  # shown path, bytes read so far, bytes in all
+
+# Series are numbered from 0 within a source; this many numbers are set aside for each source.
+SERIES_STRIDE: Final = 1 << 32
+SERIES_TABLES: Final = frozenset(("series", "samples", "histograms"))
+NOTHING: Final = frozenset(("empty", "binary", "duplicate"))
+
+
+@dataclass(frozen=True)
+class Source:
+    """One source after reading: its bytes, what the reader said, and what it has in common with others."""
+
+    blob: Blob
+    reading: Reading
+    size: int
+    sha256: str | None = None
+    label: Label | None = None
+
+
+@dataclass(frozen=True)
+class Watched(Blob):
+    """A blob that tells how far its raw bytes were read."""
+
+    on_bytes: Callable[[int], None] | None = None
+
+    def _open_raw(self) -> IO[bytes]:
+        raw = super()._open_raw()
+        if self.on_bytes is None or self.path is None:
+            return raw
+        raw.close()
+        return io.BufferedReader(_Counted(self.path, self.on_bytes), 1 << 16)
+
+
+class _Counted(io.FileIO):
+    def __init__(self, path: Path, on_bytes: Callable[[int], None]) -> None:
+        super().__init__(path, "rb")
+        self._on_bytes = on_bytes
+
+    def readinto(self, buffer: Any) -> int | None:
+        size = super().readinto(buffer)
+        self._on_bytes(self.tell())
+        return size
+
+    def readall(self) -> bytes:
+        data = super().readall()
+        self._on_bytes(self.tell())
+        return data
+
+
+def read_all(
+    found: Found,
+    spill: Spill,
+    *,
+    tz: tzinfo | None = None,
+    year: int | None = None,
+    hash_all: bool = False,
+    on_progress: OnProgress | None = None,
+) -> list[Source]:
+    """Read every source in order, numbered from 1. Two files with the same bytes are read once, with a note.
+
+    `hash_all` computes each file's sha256 (a bundle names it); else only files of equal size are hashed.
+    Raises InputError where no source gave anything to read at all.
+    """
+    sizes = [_size(blob) for blob in found.blobs]
+    seen: dict[str, str] = {}
+    sources: list[Source] = []
+    for number, (blob, size) in enumerate(zip(found.blobs, sizes, strict=True), start=1):
+        reading = Reading(source=number, path=blob.shown, tz=tz, year=year)
+        sha = _sha256(blob) if hash_all or (size > 0 and sizes.count(size) > 1) else None
+        label = found.labels.get(blob.shown)
+        if sha is not None and size > 0 and sha in seen:
+            reading.kind = "duplicate"
+            reading.note(f"{blob.shown}: has the same bytes as {seen[sha]}, which was read; it was left out")
+        else:
+            if sha is not None:
+                seen[sha] = blob.shown
+            reading.role = label.role if label else None
+            _read_one(blob, reading, size, spill, on_progress)
+            if label:
+                reading.role = label.role
+        sources.append(Source(blob, reading, size, sha, label))
+    if all(s.reading.kind in NOTHING or not (s.reading.lines or s.reading.understood) for s in sources):
+        lines = [*found.notes, *(note for s in sources for note in s.reading.notes)]
+        raise InputError("; ".join(lines) or "nothing could be read from the given sources")
+    return sources
+
+
+def _read_one(blob: Blob, reading: Reading, size: int, spill: Spill, on_progress: OnProgress | None) -> None:
+    watched = blob
+    if on_progress is not None:
+        tell = on_progress
+        watched = Watched(blob.shown, blob.path, blob.data, lambda done: tell(blob.shown, done, size))
+    before = reading.lines
+    try:
+        for rows in read(watched, reading):
+            spill.add(renumbered(rows, reading.source))
+    except InputError as e:
+        reading.note(str(e))
+    except (ArithmeticError, LookupError, ValueError, TypeError, AttributeError, OSError, RecursionError, pa.ArrowException) as e:
+        # A reader must not fail on content; if one does, the other sources still count, and it is said aloud.
+        reading.confidence = "low"
+        reading.unparsed += 1
+        reading.unparsed_errors += 1
+        reading.note(
+            f"{blob.shown}: reading stopped after line {max(reading.lines, before)} ({type(e).__name__}: {str(e)[:200]}); "
+            "what came before is kept, the rest was not read; please report this"
+        )
+    if on_progress is not None:
+        on_progress(blob.shown, size, size)
+
+
+def renumbered(rows: Rows, source: int) -> Rows:
+    """The same rows with series numbers that no other source uses."""
+    if rows.table not in SERIES_TABLES or "series" not in rows.data.column_names:
+        return rows
+    at = rows.data.column_names.index("series")
+    moved = pc.add(rows.data["series"], pa.scalar(source * SERIES_STRIDE, pa.int64()))
+    return Rows(rows.table, rows.data.set_column(at, "series", moved))
+
+
+def notes_of(found: Found, sources: Sequence[Source]) -> list[str]:
+    """Every note for the user, in order: about arguments first, then source by source."""
+    return [*found.notes, *(note for s in sources for note in s.reading.notes)]
+
+
+def _size(blob: Blob) -> int:
+    if blob.path is None:
+        return len(blob.data or b"")
+    try:
+        return blob.path.stat().st_size
+    except OSError:
+        return 0
+
+
+def _sha256(blob: Blob) -> str | None:
+    try:
+        if blob.path is None:
+            return hashlib.sha256(blob.data or b"").hexdigest()
+        with blob.path.open("rb") as f:
+            return hashlib.file_digest(f, "sha256").hexdigest()
+    except OSError:
+        return None
+
+
+def with_notes(sources: Sequence[Source], notes: Mapping[int, Sequence[str]]) -> list[Source]:
+    """The sources with further notes (by source number) added to what their readers noted."""
+    for source in sources:
+        for note in notes.get(source.reading.source, ()):
+            source.reading.note(note)
+    return [replace(s) for s in sources]

@@ -1,0 +1,90 @@
+"""Where rows wait between reading and the final tables: Arrow in memory while little, Parquet parts once it is much."""
+
+import shutil
+import tempfile
+import weakref
+from collections import defaultdict
+from pathlib import Path
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from ridgeline.signals.rows import Rows
+
+SMALL_BYTES: Final = 256 << 20
+PART_BYTES: Final = 32 << 20
+
+
+class Spill:
+    """Rows of every table in the order they were added.
+
+    Up to `limit` bytes stay in memory. Beyond, each table is written to part files of about `PART_BYTES` in a folder
+    of its own that is removed with this object or at exit, so memory stays flat however much is read.
+    """
+
+    def __init__(self, limit: int = SMALL_BYTES) -> None:
+        self._limit = limit
+        self._held: dict[str, list[pa.Table]] = defaultdict(list)
+        self._bytes: dict[str, int] = defaultdict(int)
+        self._parts: dict[str, list[Path]] = defaultdict(list)
+        self._folder: Path | None = None
+
+    @property
+    def folder(self) -> Path:
+        """The folder for part files, made when first asked for."""
+        if self._folder is None:
+            self._folder = Path(tempfile.mkdtemp(prefix="ridgeline-"))
+            self._finalizer = weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
+        return self._folder
+
+    @property
+    def large(self) -> bool:
+        """True once anything was written to disk."""
+        return any(self._parts.values())
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """Names of the tables that have rows, sorted."""
+        return tuple(sorted({n for n, held in self._held.items() if held} | {n for n, p in self._parts.items() if p}))
+
+    def add(self, rows: Rows) -> None:
+        """Keep some rows; writes parts where memory would grow beyond the limit."""
+        if rows.data.num_rows == 0:
+            return
+        self._held[rows.table].append(rows.data)
+        self._bytes[rows.table] += rows.data.nbytes
+        if self.large:
+            if self._bytes[rows.table] >= PART_BYTES:
+                self._write(rows.table)
+        elif sum(self._bytes.values()) > self._limit:
+            for name in list(self._held):
+                self._write(name)
+
+    def memory(self, table: str) -> pa.Table | None:
+        """What of one table is in memory, as one table with the columns any of its rows have."""
+        held = self._held.get(table)
+        return pa.concat_tables(held, promote_options="default") if held else None
+
+    def parts(self, table: str) -> tuple[Path, ...]:
+        """The part files of one table, in the order written. In large mode the rest is written first."""
+        if self.large and self._held.get(table):
+            self._write(table)
+        return tuple(self._parts.get(table, ()))
+
+    def drop(self, table: str) -> None:
+        """Forget the rows of one table (they are in their final place)."""
+        self._held.pop(table, None)
+        self._bytes.pop(table, None)
+        for path in self._parts.pop(table, ()):
+            path.unlink(missing_ok=True)
+
+    def _write(self, table: str) -> None:
+        if not self._held[table]:
+            return
+        data = pa.concat_tables(self._held[table], promote_options="default")
+        path = self.folder / f"{table}-{len(self._parts[table]):05d}.parquet"
+        pq.write_table(data, path, compression="zstd", compression_level=1)
+        self._parts[table].append(path)
+        self._held[table] = []
+        self._bytes[table] = 0
