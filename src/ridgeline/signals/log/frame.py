@@ -1,0 +1,244 @@
+"""Bytes of a log → framed lines. The common prefix `[YYYY-MM-DD HH:MM:SS ranks] ` is read for all lines at once."""
+
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from ridgeline.signals.lines import F64, I64, LogLines, Mask
+from ridgeline.signals.log.clock import Clock, Stamp
+from ridgeline.signals.log.prefixes import Head, ranks_of, split_head
+
+U8 = npt.NDArray[np.uint8]
+SEVERITIES: Final = ("info", "warning", "error", "fatal")
+HEAD_BYTES: Final = 400  # of a line without the common prefix, looked at for other prefixes
+STAMP: Final = 20  # bytes of `[YYYY-MM-DD HH:MM:SS`
+RANK_BYTES: Final = 64
+DIGITS: Final = np.array([1, 2, 3, 4, 6, 7, 9, 10, 12, 13, 15, 16, 18, 19])
+MARKS: Final = ((0, 0x5B), (5, 0x2D), (8, 0x2D), (14, 0x3A), (17, 0x3A))  # [ - - : :
+UVICORN: Final = ((b"INFO:   ", 0), (b"DEBUG:  ", 0), (b"WARNING:", 1), (b"ERROR:  ", 2), (b"CRITICAL", 3))
+
+
+@dataclass
+class _Frame:
+    """The columns of a chunk while they are filled."""
+
+    ts: F64
+    dp: I64
+    tp: I64
+    pp: I64
+    severity: npt.NDArray[np.int8]
+    logger: I64
+    prefixed: Mask
+    start: I64  # where the body begins in the buffer
+    end: I64
+    names: list[str] = field(default_factory=list)
+
+
+def frame(data: bytes, numbers: I64 | int, clock: Clock) -> tuple[LogLines, int]:
+    """(the lines that are not blank, how many were blank) of a run of whole lines.
+
+    `numbers` is the number of the first line, or one number per line. `data` is valid UTF-8 without escapes.
+    """
+    padded = np.frombuffer(data + b"\0" * (RANK_BYTES + STAMP + 16), dtype=np.uint8)
+    buf = padded[: len(data)]
+    ends = np.flatnonzero(buf == 10).astype(np.int64)
+    starts = np.concatenate((np.zeros(1, np.int64), ends + 1))
+    ended = np.ones(len(starts), np.bool_)
+    if len(data) and data[-1] == 10:
+        starts, ended = starts[:-1], ended[:-1]
+    else:
+        ends = np.append(ends, len(data))
+        ended[-1] = False
+    line = np.arange(numbers, numbers + len(starts)) if isinstance(numbers, int) else numbers
+    cr = (ends > starts) & (padded[np.maximum(ends - 1, 0)] == 13)
+    ends = ends - cr
+    blank = _blank(data, padded, starts, ends)
+    if blank.any():
+        keep = ~blank
+        starts, ends, ended, line = starts[keep], ends[keep], ended[keep], line[keep]
+    n = len(starts)
+    rows = _Frame(
+        np.full(n, np.nan),
+        np.full(n, -1, np.int64),
+        np.full(n, -1, np.int64),
+        np.full(n, -1, np.int64),
+        np.full(n, -1, np.int8),
+        np.full(n, -1, np.int64),
+        np.zeros(n, np.bool_),
+        starts.copy(),
+        ends.copy(),
+    )
+    common = _common(padded, rows, clock) if n else np.zeros(0, np.bool_)
+    for i in np.flatnonzero(~common).tolist():
+        _other(data, i, rows, clock)
+    _uvicorn(padded, rows)
+    known = ~np.isnan(rows.ts)
+    clock.follow(line[known], rows.ts[known])
+    body = pa.array([data[s:e] for s, e in zip(rows.start.tolist(), rows.end.tolist(), strict=True)], pa.string())
+    lines = LogLines(
+        line.astype(np.int64),
+        rows.ts,
+        body,
+        rows.dp,
+        rows.tp,
+        rows.pp,
+        _words(rows.severity, SEVERITIES),
+        _words(rows.logger, rows.names),
+        rows.prefixed,
+        ended,
+    )
+    return lines, int(blank.sum())
+
+
+def _blank(data: bytes, padded: U8, starts: I64, ends: I64) -> Mask:
+    blank = ends <= starts
+    first = padded[starts]
+    for i in np.flatnonzero(~blank & ((first == 32) | (first == 9) | (first == 13))).tolist():
+        blank[i] = not data[starts[i] : ends[i]].strip()
+    return blank
+
+
+def _common(padded: U8, rows: _Frame, clock: Clock) -> Mask:
+    """Fill the rows that begin with the common prefix; True where that was so."""
+    head = padded[rows.start[:, None] + np.arange(STAMP)]
+    numbers = head[:, DIGITS].astype(np.int64) - 48
+    ok = ((numbers >= 0) & (numbers <= 9)).all(axis=1) & ((head[:, 11] == 32) | (head[:, 11] == 0x54))
+    for at, mark in MARKS:
+        ok &= head[:, at] == mark
+    ok &= rows.end - rows.start > STAMP
+    if not ok.any():
+        return ok
+    y, mo, d, h, mi, s = (
+        numbers[:, :4] @ np.array([1000, 100, 10, 1]),
+        numbers[:, 4] * 10 + numbers[:, 5],
+        numbers[:, 6] * 10 + numbers[:, 7],
+        numbers[:, 8] * 10 + numbers[:, 9],
+        numbers[:, 10] * 10 + numbers[:, 11],
+        numbers[:, 12] * 10 + numbers[:, 13],
+    )
+    at = rows.start + STAMP
+    milli = ok & ((padded[at] == 0x2E) | (padded[at] == 0x2C))
+    fraction = np.zeros(len(at))
+    if milli.any():
+        part = padded[at[:, None] + np.arange(1, 4)].astype(np.int64) - 48
+        milli &= ((part >= 0) & (part <= 9)).all(axis=1)
+        fraction[milli] = (part @ np.array([100, 10, 1]))[milli] / 1000.0
+        at = at + 4 * milli
+    ranked = ok & (padded[at] == 32)
+    if ranked.any():
+        at = _ranks(padded, at, ranked, ok, rows)
+    ok &= padded[at] == 0x5D
+    at = at + 1
+    ok &= padded[at] != 0x5B  # `[file:line][LEVEL]` follows: not the common prefix
+    ok &= at <= rows.end
+    at = at + (padded[at] == 32)
+    hours = (((y * 100 + mo) * 100 + d) * 100 + h)[ok]
+    distinct, which = np.unique(hours, return_inverse=True)
+    base = np.array([clock.hour(*_unpack(int(code))) for code in distinct])
+    rows.ts[ok] = base[which] + (mi * 60 + s + fraction)[ok]
+    clock.naive |= bool(ok.any())
+    if clock.shift_s is not None:
+        rows.ts[ok] -= clock.shift_s
+    rows.start[ok] = np.minimum(at, rows.end)[ok]
+    rows.prefixed |= ok
+    return ok
+
+
+def _unpack(code: int) -> tuple[int, int, int, int]:
+    return code // 1_000_000, code // 10_000 % 100, code // 100 % 100, code % 100
+
+
+def _ranks(padded: U8, at: I64, ranked: Mask, ok: Mask, rows: _Frame) -> I64:
+    """Read the rank names before the bracket closes; each distinct text is parsed once. Clears `ok` where odd."""
+    index = np.flatnonzero(ranked)
+    part = padded[at[index][:, None] + np.arange(RANK_BYTES)]
+    close = (part == 0x5D).argmax(axis=1)
+    part[np.arange(RANK_BYTES)[None, :] >= close[:, None]] = 0
+    texts = pa.FixedSizeBinaryArray.from_buffers(
+        pa.binary(RANK_BYTES), len(index), [None, pa.py_buffer(np.ascontiguousarray(part))]
+    ).dictionary_encode()
+    codes = texts.indices.to_numpy(zero_copy_only=False)
+    table = np.full((len(texts.dictionary), 4), -1, np.int64)
+    for i, text in enumerate(texts.dictionary.to_pylist()):
+        words = text.rstrip(b"\0").decode("ascii", "replace").split()
+        if words and all(word.rstrip("0123456789").isupper() and word[-1:].isdigit() for word in words):
+            table[i] = (*ranks_of(" ".join(words)), 1)
+    found = table[codes]
+    rows.dp[index], rows.tp[index], rows.pp[index] = found[:, 0], found[:, 1], found[:, 2]
+    ok[index] &= (found[:, 3] == 1) & (close > 0)
+    moved = at.copy()
+    moved[index] += close
+    return moved
+
+
+def _other(data: bytes, i: int, rows: _Frame, clock: Clock) -> None:
+    """Frame one line of another shape."""
+    start, end = int(rows.start[i]), int(rows.end[i])
+    rows.dp[i] = rows.tp[i] = rows.pp[i] = -1
+    text = data[start : min(end, start + HEAD_BYTES)].decode("utf-8", "replace")
+    head = split_head(text)
+    if head.boxed:
+        rows.end[i] = start + len(data[start:end].rstrip(b" \t\xe2\x94\x82\x83"))
+    elif head.outer is not None or head.names:
+        rows.end[i] = start + _end(data[start:end])
+    if head.at == 0 and not head.prefixed:
+        return
+    rows.start[i] = min(start + len(text[: head.at].encode()), int(rows.end[i]))
+    rows.dp[i], rows.tp[i], rows.pp[i] = head.dp, head.tp, head.pp
+    rows.prefixed[i] = head.prefixed
+    if head.severity:
+        rows.severity[i] = SEVERITIES.index(head.severity)
+    if head.names:
+        name = " ".join(dict.fromkeys(head.names))
+        if name not in rows.names:
+            rows.names.append(name)
+        rows.logger[i] = rows.names.index(name)
+    rows.ts[i] = _time(head, clock)
+
+
+def _end(line: bytes) -> int:
+    """The length of a wrapped line without what the collector put behind it (blanks, Ray's repeat count)."""
+    at = line.find(b" [repeated ")
+    return len(line.rstrip(b" \t")) if at < 0 else at
+
+
+def _time(head: Head, clock: Clock) -> float:
+    inner = clock.at(head.stamp) if head.stamp is not None else None
+    outer = _outer(head.outer, clock) if head.outer is not None else None
+    if inner is not None and outer is not None and head.stamp is not None and head.outer is not None:
+        clock.agree(head.stamp, inner, head.outer, outer)
+    if inner is not None and head.stamp is not None:
+        naive = head.stamp.zone_s is None and head.stamp.month is not None
+        return inner - clock.shift_s if naive and clock.shift_s is not None else inner
+    if outer is None or head.outer is None:
+        return float("nan")
+    if head.outer.zone_s is None and clock.outer_shift_s is not None:
+        return outer - clock.outer_shift_s
+    return outer
+
+
+def _outer(stamp: Stamp, clock: Clock) -> float:
+    was = clock.naive
+    ts = clock.at(stamp)
+    if stamp.zone_s is not None:
+        clock.naive = was
+    return ts
+
+
+def _uvicorn(padded: U8, rows: _Frame) -> None:
+    """Severity of bodies that begin with a level and a colon."""
+    if not len(rows.start):
+        return
+    word = padded[rows.start[:, None] + np.arange(8)]
+    for text, code in UVICORN:
+        rows.severity[(word == np.frombuffer(text, np.uint8)).all(axis=1) & (rows.severity < 0)] = code
+
+
+def _words(codes: npt.NDArray[np.integer], words: tuple[str, ...] | list[str]) -> pa.Array:
+    if not len(words) or (codes < 0).all():
+        return pa.nulls(len(codes), pa.string())
+    index = pa.array(codes.astype(np.int32), mask=codes < 0)
+    return pa.DictionaryArray.from_arrays(index, pa.array(list(words), pa.string())).cast(pa.string())

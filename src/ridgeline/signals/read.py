@@ -1,0 +1,36 @@
+"""One source → rows: the kind is told from its head, then the kind's reader reads it."""
+
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from ridgeline.signals.detect import detect
+from ridgeline.signals.log import reader as log
+from ridgeline.signals.rows import Reading, Rows
+from ridgeline.signals.stream import Blob
+
+Reader = Callable[[Blob, Reading], Iterator[Rows]]
+
+# Kind → reader, one line each. A kind without a line is listed as a source and not opened.
+READERS: Final[dict[str, Reader]] = {
+    "log": log.read,
+}
+
+
+def read(blob: Blob, reading: Reading) -> Iterator[Rows]:
+    """The rows of one source; sets `reading.kind`. Raises InputError where the source cannot be opened at all."""
+    reading.kind = detect(blob.head())
+    reader = READERS.get(reading.kind)
+    if reader is None:
+        reading.note(f"{blob.shown}: {_unread_reason(reading.kind)}")
+        return
+    yield from reader(blob, reading)
+
+
+def _unread_reason(kind: str) -> str:
+    if kind == "empty":
+        return "is empty; check how it was collected"
+    if kind == "binary":
+        return "is binary data of no known kind; give logs, scrapes, JSON answers, traces or dumps"
+    if kind == "dump":
+        return "is a request dump (pickle); it is listed and not opened here"
+    return f"is of the kind {kind}, which has no reader yet; nothing was taken from it"
