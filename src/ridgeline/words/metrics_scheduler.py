@@ -108,7 +108,8 @@ MEMORY: Final[tuple[Metric, ...]] = (
 
 RETRACTION: Final[tuple[Metric, ...]] = (
     sglang("num_retracted_requests", "counter", "requests", "retractions", "requests put back for lack of KV", FROM_59,
-           names=(OldName("total_retracted_reqs", Span("0.4.10", "0.4.10"), "gauge", "cumulative gauge"),)),
+           names=(OldName("total_retracted_reqs", Span("0.4.10", "0.4.10"), "gauge", "cumulative gauge"),),
+           trap="0.5.3 and 0.5.6 have only the gauge num_retracted_reqs and the log lines."),
     sglang("num_retracted_reqs", "gauge", "requests", "retracted_now", "put back since the previous report", FROM_53,
            labels=("pid",),
            trap="Reset at every report and split by pid: scrapes miss it. Read num_retracted_requests_total (0.5.9+)."),
