@@ -1,5 +1,6 @@
 """One request from head to tail: its stages in order, and the time that no stamp explains."""
 
+from itertools import pairwise
 from typing import Any, Final
 
 from ridgeline.bundle.view import View
@@ -62,7 +63,8 @@ TWIN_SQL: Final = """
 
 def find(view: View, rid: str, most: int = 4) -> list[dict[str, Any]]:
     """Rows of `requests` with this rid (or client's id, or a rid that starts so), the exact ones first."""
-    return view.arrow(REQUEST_SQL, {"rid": rid, "most": most}).to_pylist()
+    rows: list[dict[str, Any]] = view.arrow(REQUEST_SQL, {"rid": rid, "most": most}).to_pylist()
+    return rows
 
 
 def twin(view: View, rid: str) -> str | None:
@@ -80,7 +82,7 @@ def timeline(row: dict[str, Any], label: str = "") -> Timeline:
         zero = stamps[0][2]
         segments = [
             Segment(stage, begin[2] - zero, end[2] - zero)
-            for begin, end in zip(stamps, stamps[1:], strict=False)
+            for begin, end in pairwise(stamps)
             if end[2] > begin[2]
             for stage in [_stage_between(begin[0], end[0])]
         ]

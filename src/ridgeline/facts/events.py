@@ -1,0 +1,214 @@
+"""Happenings: counts by kind, who they hit, silence, and counters that stand still while requests arrive."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ridgeline.bundle.view import View
+from ridgeline.facts.make import bounds, found, lacking, restated, rounded
+from ridgeline.facts.points import ready
+from ridgeline.model.fact import Fact
+
+HOW_LOG: Final = "the server log"
+
+COUNT: Final = """
+WITH rows AS (
+    SELECT * FROM events
+    WHERE list_contains($kinds, kind)
+        AND ($text::VARCHAR IS NULL OR contains(lower(coalesce(text, '') || ' ' || coalesce(attrs, '')), lower($text)))
+        AND ($since::DOUBLE IS NULL OR ts IS NULL OR ts >= $since)
+        AND ($until::DOUBLE IS NULL OR ts IS NULL OR ts <= $until)
+)
+SELECT count(*) AS hits, count(DISTINCT coalesce(rid, room::VARCHAR)) AS requests, min(ts) AS first, max(ts) AS last,
+    max(value) AS value, arg_min(text, coalesce(ts, 0)) AS text, max(peer) AS peer,
+    (SELECT count(*) FROM sources WHERE kind IN ('log', 'text')) + (SELECT count(*) FROM events) AS watched,
+    (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
+     FROM (SELECT source, min(line) AS a, max(line) AS b FROM rows GROUP BY source)) AS cites
+FROM rows
+"""
+
+
+def event_count(view: View, kinds: str, text: str | None = None) -> Fact:
+    """Events of the given kinds (comma separated), of those whose text holds `text`; copies of ranks are folded."""
+    asked = {**bounds(view), "kinds": kinds.split(","), "text": text}
+    hits, requests, first, last, value, shown, peer, watched, cites = view.one(COUNT, asked)
+    if not watched:
+        return lacking("log lines", HOW_LOG)
+    return found(
+        view,
+        hits,
+        "events",
+        hits or watched,
+        cites,
+        kinds=kinds,
+        requests=requests,
+        span_s=rounded(_span(first, last)),
+        seconds=value,
+        text=(shown or "")[:160],
+        peer=peer or "",
+    )
+
+
+def _span(first: float | None, last: float | None) -> float | None:
+    return None if first is None or last is None else last - first
+
+
+ORPHANS: Final = """
+WITH rows AS (
+    SELECT coalesce(rid, '') AS rid, coalesce(count, 1) AS times, ts, source, line FROM events
+    WHERE (contains(lower(coalesce(text, '')), 'state was deleted') OR coalesce(attrs ->> 'orphan', '') = 'true')
+        AND ($since::DOUBLE IS NULL OR ts IS NULL OR ts >= $since)
+        AND ($until::DOUBLE IS NULL OR ts IS NULL OR ts <= $until)
+)
+SELECT count(DISTINCT rid) AS rids, coalesce(sum(times), 0)::BIGINT AS lines, max(ts) - min(ts) AS span_s,
+    (SELECT count(*) FROM sources WHERE kind IN ('log', 'text')) + (SELECT count(*) FROM events) AS watched,
+    (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
+     FROM (SELECT source, min(line) AS a, max(line) AS b FROM rows GROUP BY source)) AS cites
+FROM rows
+"""
+
+
+def orphan_outputs(view: View) -> Fact:
+    """Outputs for each request whose client has gone: the engine still decodes it and it still holds a slot."""
+    rids, lines, span_s, watched, cites = view.one(ORPHANS, bounds(view))
+    if not watched:
+        return lacking("log lines", HOW_LOG)
+    value = lines / rids if rids else 0.0
+    return found(view, value, "outputs", lines, cites, rids=rids, lines=lines, span_s=rounded(span_s))
+
+
+SHRINK: Final = """
+WITH rows AS (
+    SELECT place, ord, busy, waiting, usage, cap, source, line FROM lane
+    WHERE waiting > 0 AND busy IS NOT NULL
+        AND ($since::DOUBLE IS NULL OR ts >= $since) AND ($until::DOUBLE IS NULL OR ts <= $until)
+),
+thirds AS (SELECT *, ntile(3) OVER (PARTITION BY place ORDER BY ord) AS third FROM rows)
+SELECT count(*) AS n, quantile_cont(busy, 0.9) FILTER (WHERE third = 1) AS early,
+    quantile_cont(busy, 0.9) FILTER (WHERE third = 3) AS late, median(usage) FILTER (WHERE third = 3) AS usage,
+    (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
+     FROM (SELECT source, min(line) AS a, max(line) AS b FROM rows GROUP BY source)) AS cites
+FROM thirds
+"""
+
+
+def ceiling_loss(view: View) -> Fact:
+    """By what share the most that runs at once fell between the first and the last third of the queued time."""
+    n, early, late, usage, cites = ready(view).one(SHRINK, bounds(view))
+    if n < 12 or not early:
+        return lacking("twelve load points with a queue", "a longer stretch of log or scrapes", n)
+    value = 1 - late / early
+    return found(view, value, "share", n, cites, early=early, late=late, usage=rounded(usage), loss=rounded(value))
+
+
+def slots_held(view: View) -> Fact:
+    """Whether slots stay taken by requests nobody waits for: outputs without an owner, or a sinking ceiling."""
+    orphans = orphan_outputs(view)
+    if orphans.value is not None and orphans.value >= 5:
+        return restated(orphans, True, "", "orphans.outputs")
+    loss = ceiling_loss(view)
+    if loss.value is None:
+        return loss if orphans.value is None else restated(orphans, False, "", "orphans.none")
+    usage = dict(loss.statement.figures)["usage"]
+    return restated(loss, bool(loss.value >= 0.3 and usage is not None and usage < 0.7), "", "ceiling.fell")
+
+
+FROZEN: Final = """
+WITH rows AS (
+    SELECT place, ts, running, waiting, usage, gen_tps, source, line FROM points
+    WHERE class IN ('scrape', 'loads') AND ts IS NOT NULL AND running IS NOT NULL AND waiting IS NOT NULL
+        AND ($since::DOUBLE IS NULL OR ts >= $since) AND ($until::DOUBLE IS NULL OR ts <= $until)
+),
+marked AS (
+    SELECT *, (running, waiting, coalesce(usage, -1), coalesce(gen_tps, -1))
+        IS DISTINCT FROM lag((running, waiting, coalesce(usage, -1), coalesce(gen_tps, -1))) OVER w AS moved
+    FROM rows WINDOW w AS (PARTITION BY place ORDER BY ts)
+),
+runs AS (
+    SELECT place, stretch, max(ts) - min(ts) AS still_s, count(*) AS n, min(ts) AS began, max(ts) AS ended,
+        any_value(running) AS running, any_value(waiting) AS waiting, source, min(line) AS a, max(line) AS b
+    FROM (SELECT *, count(*) FILTER (WHERE moved) OVER (PARTITION BY place ORDER BY ts) AS stretch FROM marked)
+    GROUP BY place, stretch, source
+),
+worst AS (
+    SELECT *, (SELECT count(*) FROM requests q
+               WHERE q.received_ts BETWEEN r.began AND r.ended AND NOT coalesce(q.probe, false)) AS arrived,
+        (SELECT count(*) FROM requests q WHERE q.finished_ts > r.began + 5 AND q.finished_ts <= r.ended) AS finished
+    FROM runs r WHERE running + waiting > 0 AND n >= 3 ORDER BY still_s DESC, place LIMIT 1
+)
+SELECT (SELECT count(*) FROM rows) AS n, max(still_s) AS still_s, max(running) AS running, max(waiting) AS waiting,
+    max(arrived) AS arrived, max(finished) AS finished, max(place) AS place, max(began) AS began,
+    list({'source': source, 'a': a, 'b': b}) AS cites
+FROM worst
+"""
+
+
+def frozen_s(view: View) -> Fact:
+    """Longest time in which queue, running, usage and throughput all stood still with work present, none finishing.
+
+    Needs scrapes or load answers: a stalled scheduler prints no lines, and its gauges keep their last values.
+    """
+    n, still_s, running, waiting, arrived, finished, place, _began, cites = ready(view).one(FROZEN, bounds(view))
+    if n < 3:
+        return lacking("three scrapes or load answers with times", "/metrics or /v1/loads polled for a minute", n)
+    if still_s is None or finished:
+        return found(view, 0.0, "s", n, ())
+    return found(
+        view,
+        still_s,
+        "s",
+        n,
+        cites,
+        still_s=rounded(still_s),
+        running=running,
+        waiting=waiting,
+        arrived=arrived,
+        place=place or "the server",
+    )
+
+
+SILENCE: Final = """
+WITH lines AS (
+    SELECT server, ts, running, waiting, source, line FROM batches WHERE ts IS NOT NULL
+),
+ends AS (
+    SELECT server, max(ts) AS last, arg_max(running, (ts, line)) AS running, arg_max(waiting, (ts, line)) AS waiting,
+        arg_max(source, (ts, line)) AS source, arg_max(line, (ts, line)) AS line
+    FROM lines GROUP BY server
+),
+after AS (
+    SELECT e.*, (SELECT count(*) FROM requests q WHERE q.received_ts > e.last + 1 AND NOT coalesce(q.probe, false)
+                 AND (q.server IS NULL OR e.server IS NULL OR q.server = e.server)) AS arrived,
+        (SELECT count(*) FROM requests q WHERE q.finished_ts > e.last + 5 AND q.finish_reason IN ('stop', 'length')) AS finished,
+        (SELECT max(q.received_ts) FROM requests q) - e.last AS silent_s
+    FROM ends e
+)
+SELECT count(*) AS n, max(silent_s) AS silent_s, arg_max(arrived, silent_s) AS arrived,
+    arg_max(finished, silent_s) AS finished, arg_max(running, silent_s) AS running, max(last) AS last,
+    list({'source': source, 'a': line, 'b': line}) AS cites
+FROM after
+"""
+
+
+def silent_arrivals(view: View) -> Fact:
+    """Requests received after the last batch line of a server while none finished any more."""
+    n, silent_s, arrived, finished, running, _last, cites = view.one(SILENCE)
+    if not n or silent_s is None:
+        return lacking("batch lines beside arrivals", "the server log together with the request log", n or 0)
+    value = arrived if silent_s >= 10 and not finished else 0
+    return found(view, value, "requests", n, cites, silent_s=rounded(silent_s), running=running)
+
+
+def stands_still(view: View) -> Fact:
+    """Whether a scheduler stopped: its watchdog fired, or everything froze for half a minute while work was present."""
+    dog = event_count(view, "watchdog")
+    if dog.value:
+        return restated(dog, True, "", "hang.watchdog")
+    frozen, silent = frozen_s(view), silent_arrivals(view)
+    if frozen.value is not None and frozen.value >= 30 and dict(frozen.statement.figures)["arrived"]:
+        return restated(frozen, True, "", "hang.frozen")
+    if silent.value is not None and silent.value >= 3:
+        return restated(silent, True, "", "hang.silent")
+    if dog.value is None and frozen.value is None:
+        return lacking("a watchdog line, or repeated scrapes", "the server log, or /v1/loads polled for a minute")
+    return restated(dog if dog.value is not None else frozen, False, "", "hang.none")

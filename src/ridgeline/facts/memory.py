@@ -1,0 +1,310 @@
+"""The KV pool: how full, what holds it, what was put back, and whether the growth is anyone's own decode."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ridgeline.bundle.view import View
+from ridgeline.facts.make import bounds, found, lacking, restated, rounded
+from ridgeline.facts.points import ready
+from ridgeline.model.fact import Fact
+
+HOW_USAGE: Final = "batch lines of the server log, /metrics with --enable-metrics, or /v1/loads"
+TINY_POOL_TOKENS: Final = 8192  # less than one common context: no served model is meant to run in it
+
+USAGE: Final = """
+WITH rows AS (
+    SELECT ord, usage, source, line FROM lane
+    WHERE usage IS NOT NULL AND ($since::DOUBLE IS NULL OR ts >= $since) AND ($until::DOUBLE IS NULL OR ts <= $until)
+)
+SELECT count(*) AS n, median(usage) AS usage, max(usage) AS peak, arg_min(usage, ord) AS first, arg_max(usage, ord) AS last,
+    (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
+     FROM (SELECT source, min(line) AS a, max(line) AS b FROM rows GROUP BY source)) AS cites
+FROM rows
+"""
+
+
+def usage(view: View, stat: str = "median") -> Fact:
+    """Locked share of the fullest pool; `stat` is median, peak, first or last."""
+    n, median, peak, first, last, cites = ready(view).one(USAGE, bounds(view))
+    if not n:
+        return lacking("pool usage", HOW_USAGE)
+    value = {"median": median, "peak": peak, "first": first, "last": last}[stat]
+    return found(view, value, "share", n, cites, stat=stat, peak=peak, first=first, last=last)
+
+
+RETRACTIONS: Final = """
+WITH rows AS (
+    SELECT ts, rid, coalesce(count, 1) AS requests, kind, source, line FROM events
+    WHERE kind IN ('retraction', 'preemption')
+        AND ($since::DOUBLE IS NULL OR ts >= $since) AND ($until::DOUBLE IS NULL OR ts <= $until)
+),
+counters AS (
+    SELECT s.series, max(m.value) - min(m.value) AS delta, count(*) AS n
+    FROM samples m JOIN series s USING (series)
+    WHERE s.name IN ('num_retracted_requests', 'num_preemptions', 'num_preemptions_total')
+        AND ($since::DOUBLE IS NULL OR m.ts >= $since) AND ($until::DOUBLE IS NULL OR m.ts <= $until)
+    GROUP BY s.series
+),
+watched AS (
+    SELECT count(*) AS n, max(ts) - min(ts) AS span_s FROM points
+    WHERE ($since::DOUBLE IS NULL OR ts >= $since) AND ($until::DOUBLE IS NULL OR ts <= $until)
+)
+SELECT count(*) AS events, coalesce(sum(requests), 0)::BIGINT AS requests, min(ts) AS first, max(ts) AS last,
+    (SELECT max(delta) FROM counters WHERE n >= 2) AS counted,
+    (SELECT n FROM watched) AS watched, (SELECT span_s FROM watched) AS span_s,
+    (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
+     FROM (SELECT source, min(line) AS a, max(line) AS b FROM rows GROUP BY source)) AS cites
+FROM rows
+"""
+
+
+def retractions(view: View) -> Fact:
+    """Distinct retraction (or preemption) events; copies that each rank prints are folded."""
+    events, requests, _first, _last, counted, watched, _span, cites = ready(view).one(RETRACTIONS, bounds(view))
+    if not events and counted is None and not watched:
+        return lacking("retractions", "the server log, or num_retracted_requests_total in /metrics (0.5.9 on)")
+    value = max(events, int(counted or 0))
+    return found(view, value, "events", max(events, watched), cites, requests=max(requests, int(counted or 0)))
+
+
+def retractions_per_min(view: View) -> Fact:
+    """Distinct retraction events for each minute that the evidence covers (at least ten seconds)."""
+    events, requests, first, last, counted, watched, span_s, cites = ready(view).one(RETRACTIONS, bounds(view))
+    total = max(events, int(counted or 0))
+    if not total:
+        if not watched:
+            return lacking("retractions", "the server log, or num_retracted_requests_total in /metrics (0.5.9 on)")
+        return found(view, 0.0, "per minute", watched, cites, events=0, requests=0, span_s=rounded(span_s))
+    covered = max(span_s or 0.0, (last - first) if first is not None and last is not None else 0.0, 10.0)
+    value = 60.0 * total / covered
+    return found(
+        view,
+        value,
+        "per minute",
+        max(events, watched),
+        cites,
+        events=total,
+        requests=requests,
+        span_s=rounded(covered),
+        rate=rounded(value),
+    )
+
+
+HELD: Final = """
+WITH rows AS (
+    SELECT server, dp_rank, running, tokens, usage, source, line,
+        tokens - lag(tokens) OVER w AS grew, lag(running) OVER w AS before
+    FROM (
+        SELECT server, dp_rank, running, coalesce(tokens, context_tokens) AS tokens,
+            greatest(usage, full_usage, swa_usage, mamba_usage) AS usage, source, line
+        FROM batches
+        WHERE kind = 'decode' AND coalesce(tokens, context_tokens) > 0 AND running > 0
+            AND ($since::DOUBLE IS NULL OR ts >= $since) AND ($until::DOUBLE IS NULL OR ts <= $until)
+    )
+    WINDOW w AS (PARTITION BY server, dp_rank ORDER BY source, line)
+)
+SELECT count(*) AS n, median(tokens / running) AS per_request, median(tokens / nullif(usage, 0)) AS pool,
+    max(usage) AS peak, median(usage) AS usage, median(running) AS running,
+    count(*) FILTER (WHERE grew IS NOT NULL) AS steps,
+    count(*) FILTER (WHERE grew >= 0 AND grew <= 60.0 * running) AS own,
+    median(grew / running) AS per_step,
+    (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
+     FROM (SELECT source, min(line) AS a, max(line) AS b FROM rows GROUP BY source)) AS cites
+FROM rows
+"""
+
+
+def tokens_per_running(view: View) -> Fact:
+    """Tokens that one running request holds, the median over decode lines."""
+    n, per, pool, *_rest, cites = view.one(HELD, bounds(view))
+    if not n:
+        return lacking("tokens held by running requests", "decode lines of the server log")
+    return found(view, per, "tokens", n, cites, pool=rounded(pool, 4), each=rounded(per, 4))
+
+
+POOL: Final = """
+WITH stated AS (
+    SELECT pool_tokens AS pool, source, line FROM servers WHERE pool_tokens > 0
+    UNION ALL SELECT pool_tokens, source, line FROM loads WHERE pool_tokens > 0
+    UNION ALL
+    SELECT m.value, m.source, m.line FROM samples m JOIN series s USING (series)
+    WHERE s.name = 'max_total_num_tokens' AND m.value > 0
+)
+SELECT count(*) AS n, min(pool) AS pool,
+    (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
+     FROM (SELECT source, min(line) AS a, min(line) AS b FROM stated GROUP BY source)) AS cites
+FROM stated
+"""
+
+
+def pool_tokens(view: View) -> Fact:
+    """Tokens of the KV pool: stated, or derived as tokens over usage from decode lines (then said so)."""
+    n, pool, cites = view.one(POOL)
+    if n:
+        return found(view, pool, "tokens", n, cites, basis="stated", pool=rounded(pool, 4))
+    n, _per, pool, *_rest, cites = view.one(HELD, bounds(view))
+    if not n or pool is None:
+        return lacking("the pool's size", "the start-up line max_total_num_tokens, /server_info or /v1/loads")
+    return found(view, pool, "tokens", n, cites, basis="derived from tokens and usage", pool=rounded(pool, 4))
+
+
+def pool_too_small(view: View) -> Fact:
+    """Whether the whole pool is smaller than one long context: set up too small for any load."""
+    fact = pool_tokens(view)
+    if fact.value is None:
+        return fact
+    context = view.one("SELECT min(context_len) FROM servers WHERE context_len > 0")[0]
+    bound = min(context or TINY_POOL_TOKENS, TINY_POOL_TOKENS)
+    return restated(fact, bool(fact.value < bound), "", "pool.small", bound=bound)
+
+
+def runaway_outputs(view: View) -> Fact:
+    """Whether a few requests fill the pool by their own decode alone: nobody waits, nothing else comes in.
+
+    Needs three decode lines. Own decode: the growth between two lines is at most one log interval's tokens for
+    each running request, which no admitted prompt would keep to.
+    """
+    n, per, pool, peak, used, running, steps, own, per_step, cites = view.one(HELD, bounds(view))
+    if n < 3 or not steps:
+        return lacking("three decode lines in a row", "a longer stretch of the server log", n)
+    waits = view.one(SHARES_OF_WAIT, bounds(view))[0]
+    told = {
+        "per_request": rounded(per, 4),
+        "usage": rounded(used),
+        "running": rounded(running),
+        "per_step": rounded(per_step),
+        "own": own,
+        "steps": steps,
+        "pool": rounded(pool, 4),
+    }
+    value = bool(used >= 0.95 and running <= 8 and own >= 0.9 * steps and not waits and per >= 16384)
+    return found(view, value, "", n, cites, peak=peak, **told)
+
+
+SHARES_OF_WAIT: Final = """
+SELECT count(*) FROM batches
+WHERE waiting > 0 AND ($since::DOUBLE IS NULL OR ts >= $since) AND ($until::DOUBLE IS NULL OR ts <= $until)
+"""
+
+LIMITS: Final = """
+WITH rows AS (
+    SELECT finish_reason, max_new_tokens, params_logged, completion_tokens, source, line FROM requests
+    WHERE finish_reason IN ('stop', 'length') AND completion_tokens IS NOT NULL AND NOT coalesce(probe, false)
+        AND ($since::DOUBLE IS NULL OR received_ts >= $since) AND ($until::DOUBLE IS NULL OR received_ts <= $until)
+),
+long AS (SELECT * FROM rows WHERE finish_reason = 'length')
+SELECT (SELECT count(*) FROM rows) AS n, count(*) AS cut, count(*) FILTER (WHERE params_logged) AS visible,
+    count(*) FILTER (WHERE params_logged AND max_new_tokens IS NULL) AS unset,
+    max(completion_tokens) AS longest, count(DISTINCT completion_tokens) AS lengths, mode(completion_tokens) AS common,
+    (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
+     FROM (SELECT source, min(line) AS a, max(line) AS b FROM long GROUP BY source)) AS cites
+FROM long
+"""
+
+
+def unlimited_outputs(view: View) -> Fact:
+    """Share of finished requests that ended by `length` with no max_new_tokens set (seen, not merely unlogged).
+
+    Identical lengths mean an explicit limit somewhere: the share is then 0. Without requests the batch lines
+    may still show it (`runaway_outputs`).
+    """
+    n, cut, visible, unset, longest, lengths, common, cites = view.one(LIMITS, bounds(view))
+    if not n:
+        lines = runaway_outputs(view)
+        if lines.value is None:
+            return lacking("finish reasons", "--log-requests --log-requests-level 1, or the metrics exporter")
+        return restated(lines, 1.0 if lines.value else 0.0, "share", "outputs.runaway")
+    told = {"cut": cut, "unset": unset, "longest": longest, "lengths": lengths, "common": common}
+    if cut >= 5 and lengths == 1:
+        return found(view, 0.0, "share", n, cites, key="outputs.identical", **told)
+    if cut and not visible:
+        return lacking(
+            "sampling parameters", "--log-requests --log-requests-level 1: without them the limit is unknown", n
+        )
+    return found(view, unset / n, "share", n, cites, key="outputs.unlimited", **told)
+
+
+IDLE: Final = """
+WITH rows AS (
+    SELECT ord, usage, source, line FROM points
+    WHERE running = 0 AND coalesce(waiting, 0) = 0 AND new_seq = 0 AND usage IS NOT NULL AND via <> 'prefill'
+        AND coalesce(bootstrap, 0) + coalesce(inflight, 0) + coalesce(prealloc, 0) + coalesce(transfer, 0) = 0
+        AND ($since::DOUBLE IS NULL OR ts >= $since) AND ($until::DOUBLE IS NULL OR ts <= $until)
+)
+SELECT count(*) AS n, arg_min(usage, ord) AS first, arg_max(usage, ord) AS last, min(usage) AS floor,
+    (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
+     FROM (SELECT source, min(line) AS a, max(line) AS b FROM rows GROUP BY source)) AS cites
+FROM rows
+"""
+
+
+def idle_usage(view: View) -> Fact:
+    """Locked share of the pool while nothing runs or waits: the only figure that tells a leak from load."""
+    n, first, last, floor, cites = ready(view).one(IDLE, bounds(view))
+    if n < 2:
+        return lacking("usage while no request runs", "scrapes or log lines of an idle moment after the load", n)
+    return found(view, last, "share", n, cites, first=first, last=last, floor=floor)
+
+
+EVICTABLE: Final = """
+WITH rows AS (
+    SELECT m.value, s.name, m.ts, m.source, m.line FROM samples m JOIN series s USING (series)
+    WHERE s.name IN ('kv_evictable_tokens', 'kv_available_tokens', 'kv_used_tokens')
+        AND ($since::DOUBLE IS NULL OR m.ts >= $since) AND ($until::DOUBLE IS NULL OR m.ts <= $until)
+),
+means AS (
+    SELECT avg(value) FILTER (WHERE name = 'kv_evictable_tokens') AS evictable,
+        avg(value) FILTER (WHERE name = 'kv_available_tokens') AS free,
+        avg(value) FILTER (WHERE name = 'kv_used_tokens') AS used FROM rows
+),
+lines AS (
+    SELECT try_cast(attrs ->> 'evictable' AS DOUBLE) AS evictable, try_cast(attrs ->> 'available' AS DOUBLE) AS free,
+        try_cast(attrs ->> 'total' AS DOUBLE) AS total, source, line FROM events
+    WHERE attrs ->> 'evictable' IS NOT NULL
+)
+SELECT (SELECT count(*) FROM rows) + (SELECT count(*) FROM lines) AS n,
+    coalesce((SELECT evictable / nullif(evictable + free + used, 0) FROM means),
+             (SELECT max(evictable / nullif(coalesce(total, evictable + free), 0)) FROM lines)) AS share,
+    coalesce((SELECT evictable FROM means), (SELECT max(evictable) FROM lines)) AS evictable,
+    (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
+     FROM (SELECT source, min(line) AS a, max(line) AS b
+           FROM (SELECT source, line FROM rows UNION ALL SELECT source, line FROM lines) GROUP BY source)) AS cites
+"""
+
+
+def evictable_share(view: View) -> Fact:
+    """Share of the pool that holds cache nobody locks (free on demand)."""
+    n, share, evictable, cites = view.one(EVICTABLE, bounds(view))
+    if not n or share is None:
+        return lacking("evictable tokens", "kv_evictable_tokens in /metrics (0.5.23), or the pool lines of a stall")
+    return found(view, share, "share", n, cites, evictable=evictable, share=rounded(share))
+
+
+ALLOCATION: Final = """
+WITH rows AS (
+    SELECT value AS asked, try_cast(attrs ->> 'available' AS DOUBLE) AS free,
+        try_cast(attrs ->> 'evictable' AS DOUBLE) AS evictable, source, line FROM events
+    WHERE kind = 'pool-full' AND ($since::DOUBLE IS NULL OR ts >= $since) AND ($until::DOUBLE IS NULL OR ts <= $until)
+)
+SELECT count(*) AS n, max(asked) AS asked, min(free) AS free, max(evictable) AS evictable,
+    (SELECT max(page) FROM (
+        SELECT page_size AS page FROM servers WHERE page_size > 0
+        UNION ALL SELECT try_cast(value AS BIGINT) FROM config WHERE key IN ('page_size', 'page-size'))) AS page,
+    (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
+     FROM (SELECT source, min(line) AS a, max(line) AS b FROM rows GROUP BY source)) AS cites
+FROM rows
+"""
+
+
+def allocation_failures(view: View) -> Fact:
+    """Allocations from the KV pool that failed, with the page arithmetic: free pages against pages asked for."""
+    n, asked, free, evictable, page, cites = view.one(ALLOCATION, bounds(view))
+    if not n:
+        if not view.one("SELECT count(*) FROM sources WHERE kind IN ('log', 'text')")[0]:
+            return lacking("allocation failures", "the server log")
+        return found(view, 0, "events", 0, ())
+    free_pages = None if free is None or not page else int(free // page)
+    return found(
+        view, n, "events", n, cites, asked=asked, free=free, evictable=evictable, page=page, free_pages=free_pages
+    )

@@ -1,0 +1,119 @@
+"""Load points: what every kind of evidence says of one rank at one moment, in one table.
+
+`points` has batch lines, stats lines, scrapes and load answers side by side; `lane` keeps, for each role, the one
+kind that says most (step lines before scrapes before loads before prefill lines), so that nothing counts twice.
+`busy` is the number of requests that hold a slot: on a prefill line running excludes the batch itself, so new_seq
+is added. `usage` is the fullest pool (hybrid models print several). `cap` is the stated running limit of the rank.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ridgeline.bundle.view import View
+
+POINTS: Final = """
+CREATE TABLE points AS
+WITH stated AS (
+    SELECT server, max(cap) AS cap
+    FROM (
+        SELECT server, max_running AS cap FROM servers WHERE max_running IS NOT NULL
+        UNION ALL
+        SELECT server, try_cast(value AS BIGINT) FROM config
+        WHERE key IN ('effective_max_running_requests_per_dp', 'max_running_requests', 'max-running-requests',
+                      'max_num_seqs', 'max-num-seqs')
+          AND NOT EXISTS (SELECT 1 FROM servers WHERE max_running IS NOT NULL)
+    )
+    WHERE cap > 0
+    GROUP BY server
+),
+alone AS (SELECT min(cap) AS cap FROM stated HAVING count(DISTINCT cap) = 1),
+named AS (
+    SELECT r.series, r.server, r.role, r.dp_rank,
+        coalesce(r.labels ->> 'pod', r.labels ->> 'instance', r.labels ->> 'worker_id', r.labels ->> 'worker',
+                 CASE WHEN r.dp_rank IS NULL THEN r.labels ->> 'engine' END) AS replica,
+        CASE
+            WHEN r.name IN ('num_running_reqs', 'num_requests_running') THEN 'running'
+            WHEN r.name IN ('num_queue_reqs', 'num_requests_waiting', 'queue_req') THEN 'waiting'
+            WHEN r.name IN ('token_usage', 'kv_cache_usage_perc', 'full_token_usage', 'swa_token_usage',
+                            'mamba_usage') THEN 'usage'
+            WHEN r.name IN ('gen_throughput', 'avg_generation_throughput_toks_per_s') THEN 'gen_tps'
+            WHEN r.name IN ('num_prefill_bootstrap_queue_reqs', 'num_prefill_prealloc_queue_reqs') THEN 'bootstrap'
+            WHEN r.name IN ('num_prefill_inflight_queue_reqs', 'num_prefill_infight_queue_reqs') THEN 'inflight'
+            WHEN r.name = 'num_decode_prealloc_queue_reqs' THEN 'prealloc'
+            WHEN r.name = 'num_decode_transfer_queue_reqs' THEN 'transfer'
+            WHEN r.name = 'num_grammar_queue_reqs' THEN 'grammar'
+            WHEN r.name = 'spec_accept_length' THEN 'accept'
+        END AS what
+    FROM series r
+    WHERE coalesce(r.labels ->> 'priority', '') = ''
+),
+scraped AS (
+    SELECT m.ts, s.server, s.role, s.dp_rank, s.replica, m.source, min(m.line) AS line,
+        max(m.value) FILTER (WHERE s.what = 'running') AS running,
+        max(m.value) FILTER (WHERE s.what = 'waiting') AS waiting,
+        max(m.value) FILTER (WHERE s.what = 'usage') AS usage,
+        max(m.value) FILTER (WHERE s.what = 'gen_tps') AS gen_tps,
+        max(m.value) FILTER (WHERE s.what = 'bootstrap') AS bootstrap,
+        max(m.value) FILTER (WHERE s.what = 'inflight') AS inflight,
+        max(m.value) FILTER (WHERE s.what = 'prealloc') AS prealloc,
+        max(m.value) FILTER (WHERE s.what = 'transfer') AS transfer,
+        max(m.value) FILTER (WHERE s.what = 'grammar') AS grammar,
+        max(m.value) FILTER (WHERE s.what = 'accept' AND m.value > 0) AS accept_length
+    FROM samples m JOIN named s USING (series)
+    WHERE s.what IS NOT NULL AND NOT isnan(m.value)
+    GROUP BY m.ts, m.scrape, s.server, s.role, s.dp_rank, s.replica, m.source
+),
+together AS (
+    SELECT b.ts, b.server, b.role, b.dp_rank, NULL::VARCHAR AS replica, b.kind AS via,
+        CASE WHEN b.kind IN ('decode', 'stats', 'fpm') THEN 'steps' ELSE b.kind END AS class,
+        b.running::DOUBLE AS running, coalesce(b.new_seq, 0)::DOUBLE AS new_seq, b.waiting::DOUBLE AS waiting,
+        greatest(b.usage, b.full_usage, b.swa_usage, b.mamba_usage) AS usage, NULL::DOUBLE AS cap, b.gen_tps,
+        b.bootstrap::DOUBLE AS bootstrap, b.inflight::DOUBLE AS inflight, b.prealloc::DOUBLE AS prealloc,
+        b.transfer::DOUBLE AS transfer, NULL::DOUBLE AS grammar, b.retracted::DOUBLE AS retracted, b.accept_length,
+        b.source, b.line
+    FROM batches b
+    UNION ALL
+    SELECT l.ts, l.server, l.role, l.dp_rank, NULL, 'loads', 'loads', l.running, 0, coalesce(l.queue_waiting, l.waiting),
+        l.usage, l.max_running, l.gen_tps, l.bootstrap, l.inflight, l.prealloc, l.transfer, l.queue_grammar,
+        l.decode_retracted, l.accept_length, l.source, l.line
+    FROM loads l
+    UNION ALL
+    SELECT ts, server, role, dp_rank, replica, 'scrape', 'scrape', running, 0, waiting, usage, NULL, gen_tps, bootstrap,
+        inflight, prealloc, transfer, grammar, NULL, accept_length, source, line
+    FROM scraped
+)
+SELECT row_number() OVER (ORDER BY coalesce(t.ts, 0), t.source, t.line, t.via) AS ord,
+    t.* EXCLUDE (cap),
+    t.running + CASE WHEN t.via = 'prefill' THEN t.new_seq ELSE 0 END AS busy,
+    coalesce(t.cap, s.cap, (SELECT cap FROM alone))::DOUBLE AS cap,
+    concat_ws(' ', t.server, t.role, 'DP' || t.dp_rank, t.replica) AS place
+FROM together t LEFT JOIN stated s ON s.server = t.server
+"""
+
+LANE: Final = """
+CREATE TABLE lane AS
+WITH counted AS (
+    SELECT coalesce(role, '') AS r, class, count(*) AS n,
+        CASE class WHEN 'steps' THEN 0 WHEN 'scrape' THEN 1 WHEN 'loads' THEN 2 ELSE 3 END AS rank
+    FROM points
+    WHERE waiting IS NOT NULL AND running IS NOT NULL
+    GROUP BY ALL
+),
+best AS (
+    SELECT r, arg_min(class, CASE WHEN n >= 3 THEN rank ELSE 10 - n + 0.01 * rank END) AS class
+    FROM counted GROUP BY r
+)
+SELECT p.* FROM points p JOIN best b ON coalesce(p.role, '') = b.r AND p.class = b.class
+"""
+
+KNOWN: Final = "SELECT count(*) FROM duckdb_tables() WHERE table_name IN ('points', 'lane')"
+
+
+def ready(view: View) -> View:
+    """The same view with `points` and `lane` on its connection; made once."""
+    if view.one(KNOWN)[0] < 2:
+        cursor = view.con.cursor()
+        cursor.execute(POINTS)
+        cursor.execute(LANE)
+    return view

@@ -1,0 +1,191 @@
+"""Prefill: cost of an uncached token, long prompts in the way, first-seen shapes, what holds a request before it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ridgeline.bundle.view import View
+from ridgeline.facts.make import bounds, found, lacking, rounded
+from ridgeline.model.fact import Fact
+
+HOW_REQUESTS: Final = "--enable-metrics with the request log, the metrics exporter, or ReqTimeStats lines"
+
+COST: Final = """
+WITH rows AS (
+    SELECT prefill_s, greatest(prompt_tokens - coalesce(cached_tokens, 0), 1) AS fresh, prompt_tokens, source, line
+    FROM requests
+    WHERE prefill_s > 0 AND prompt_tokens > 0 AND NOT coalesce(probe, false) AND coalesce(retractions, 0) = 0
+        AND ($since::DOUBLE IS NULL OR received_ts >= $since) AND ($until::DOUBLE IS NULL OR received_ts <= $until)
+)
+SELECT count(*) AS n, median(prefill_s) AS prefill_s, median(fresh) AS fresh, sum(prefill_s) / sum(fresh) AS per_token,
+    median(prefill_s / fresh) FILTER (WHERE fresh >= 64) AS typical, median(prompt_tokens) AS prompt,
+    regr_slope(prefill_s, fresh) AS slope, regr_intercept(prefill_s, fresh) AS base, avg(fresh) AS mean_fresh,
+    (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
+     FROM (SELECT source, min(line) AS a, max(line) AS b FROM rows GROUP BY source)) AS cites
+FROM rows
+"""
+
+
+def prefill_s(view: View) -> Fact:
+    """Median seconds from first being scheduled to the end of prefill."""
+    n, seconds, *_rest, cites = view.one(COST, bounds(view))
+    if n < 5:
+        return lacking("prefill times of requests", HOW_REQUESTS, n)
+    return found(view, seconds, "s", n, cites, seconds=rounded(seconds))
+
+
+def fresh_tokens(view: View) -> Fact:
+    """Median uncached prompt tokens of a request."""
+    n, _s, fresh, *_rest, cites = view.one(COST, bounds(view))
+    if n < 5:
+        return lacking("prompt and cached tokens of requests", HOW_REQUESTS, n)
+    return found(view, fresh, "tokens", n, cites)
+
+
+def prefill_cost(view: View) -> Fact:
+    """Seconds of prefill for one uncached token, over all requests."""
+    n, _s, _fresh, per_token, *_rest, cites = view.one(COST, bounds(view))
+    if n < 5:
+        return lacking("prefill times of requests", HOW_REQUESTS, n)
+    return found(view, per_token, "s/token", n, cites, per_token=rounded(per_token))
+
+
+def prefill_excess(view: View) -> Fact:
+    """Prefill time now over what the baseline's fit (base + slope x uncached tokens) gives for the same tokens."""
+    if view.baseline is None:
+        return lacking("a baseline", "--baseline FROM..TO, or a log that also covers the time before")
+    now, then = view.one(COST, bounds(view)), view.one(COST, bounds(view.window(view.baseline, None)))
+    if now[0] < 10 or then[0] < 10:
+        return lacking("ten requests with prefill times in each window", HOW_REQUESTS, min(now[0], then[0]))
+    slope, base = then[6], then[7]
+    if slope is None or slope <= 0 or base is None or base + slope * now[8] <= 0:
+        expected = then[3] * now[8]
+    else:
+        expected = base + slope * now[8]
+    actual = now[3] * now[8]
+    value = actual / expected if expected > 0 else None
+    if value is None:
+        return lacking("a usable fit of the baseline's prefills", "a longer --baseline", then[0])
+    return found(
+        view, value, "ratio", now[0], now[-1], actual=rounded(actual), expected=rounded(expected), ratio=rounded(value)
+    )
+
+
+GIANT: Final = """
+WITH rows AS (
+    SELECT server, dp_rank, new_seq, new_tokens, waiting, ts, source, line,
+        sum(CASE WHEN new_seq <= 1 AND new_tokens >= 1024 AND coalesce(cached_tokens, 0) = 0 THEN 0 ELSE 1 END)
+            OVER (PARTITION BY server, dp_rank ORDER BY source, line) AS run
+    FROM batches
+    WHERE kind = 'prefill' AND ($since::DOUBLE IS NULL OR ts >= $since) AND ($until::DOUBLE IS NULL OR ts <= $until)
+),
+runs AS (
+    SELECT run, count(*) AS length, sum(new_tokens) AS tokens, min(waiting) AS waiting, source, min(line) AS a,
+        max(line) AS b, max(new_tokens) AS chunk, max(ts) - min(ts) AS span_s
+    FROM rows WHERE new_seq <= 1 AND new_tokens >= 1024 AND coalesce(waiting, 0) > 0 GROUP BY run, server, dp_rank, source
+),
+worst AS (SELECT * FROM runs WHERE length >= 3 AND waiting > 0 ORDER BY tokens DESC, a LIMIT 1)
+SELECT (SELECT count(*) FROM rows) AS n, (SELECT count(*) FROM worst) AS hits, max(length) AS chunks, max(tokens) AS tokens,
+    max(waiting) AS waiting, max(span_s) AS span_s, (SELECT sum(new_tokens) FROM rows) AS all_tokens,
+    (SELECT sum(tokens) FROM runs WHERE length >= 3) AS giant_tokens,
+    (SELECT median(new_tokens) FROM rows WHERE new_seq > 0) AS usual,
+    list({'source': source, 'a': a, 'b': b}) AS cites
+FROM worst
+"""
+
+
+def giant_prefill(view: View) -> Fact:
+    """Tokens of the longest run of one-request prefill batches (chunks of one giant prompt) while others waited."""
+    n, hits, chunks, tokens, waiting, span_s, total, giant, _usual, cites = view.one(GIANT, bounds(view))
+    if n < 3:
+        return lacking("prefill lines", "the server log", n)
+    if not hits:
+        return found(view, 0, "tokens", n, ())
+    return found(
+        view,
+        int(tokens),
+        "tokens",
+        n,
+        cites,
+        chunks=chunks,
+        waiting=waiting,
+        span_s=rounded(span_s),
+        share=rounded(float(giant) / float(total)),
+    )
+
+
+SHORT_WAITS: Final = """
+WITH rows AS (
+    SELECT prompt_tokens, queue_s, coalesce(queued_ts, received_ts) AS queued, scheduled_ts, prefill_done_ts, source, line
+    FROM requests
+    WHERE prompt_tokens > 0 AND queue_s IS NOT NULL AND coalesce(queued_ts, received_ts) IS NOT NULL
+        AND NOT coalesce(probe, false)
+        AND ($since::DOUBLE IS NULL OR received_ts >= $since) AND ($until::DOUBLE IS NULL OR received_ts <= $until)
+),
+middle AS (SELECT median(prompt_tokens) AS prompt, quantile_cont(queue_s, 0.25) AS quick FROM rows),
+giants AS (
+    SELECT r.queued + r.queue_s AS began, coalesce(r.prefill_done_ts, r.queued + r.queue_s + 1.0) AS ended
+    FROM rows r, middle m WHERE r.prompt_tokens >= 8 * m.prompt AND r.prompt_tokens >= 4096
+),
+slow AS (SELECT r.* FROM rows r, middle m WHERE r.prompt_tokens < 8 * m.prompt AND r.queue_s >= greatest(4 * m.quick, 0.2)),
+behind AS (
+    SELECT DISTINCT s.source, s.line FROM slow s JOIN giants g ON s.queued < g.ended AND s.queued + s.queue_s > g.began
+)
+SELECT (SELECT count(*) FROM rows) AS n, (SELECT count(*) FROM giants) AS giants, (SELECT count(*) FROM slow) AS slow,
+    count(*) AS behind, (SELECT prompt FROM middle) AS prompt,
+    (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
+     FROM (SELECT source, min(line) AS a, max(line) AS b FROM behind GROUP BY source)) AS cites
+FROM behind
+"""
+
+
+def waits_behind_giants(view: View) -> Fact:
+    """Share of the slow-to-start requests that waited while a prompt of eight times the median was prefilled."""
+    n, giants, slow, behind, prompt, cites = view.one(SHORT_WAITS, bounds(view))
+    if n < 20:
+        return lacking("queue times and prompt lengths of requests", HOW_REQUESTS, n)
+    value = behind / slow if slow >= 5 and giants else 0.0
+    return found(view, value, "share", n, cites, giants=giants, slow=slow, behind=behind, prompt=prompt)
+
+
+COLD: Final = """
+WITH boot AS (SELECT max(ts) AS ts FROM events WHERE kind IN ('ready', 'restart', 'weights-updated')),
+rows AS (
+    SELECT coalesce(ttft_s, first_token_ts - received_ts) - coalesce(queue_s, 0) AS ttft_s,
+        received_ts - (SELECT ts FROM boot) AS age_s, source, line
+    FROM requests
+    WHERE received_ts IS NOT NULL AND coalesce(ttft_s, first_token_ts - received_ts) IS NOT NULL AND NOT coalesce(probe, false)
+),
+ranked AS (SELECT *, row_number() OVER (ORDER BY age_s) AS nth FROM rows WHERE age_s >= 0),
+compiles AS (
+    SELECT count(*) AS n FROM events WHERE kind = 'compile' AND ts > (SELECT ts FROM boot)
+        AND ($since::DOUBLE IS NULL OR ts >= $since) AND ($until::DOUBLE IS NULL OR ts <= $until)
+)
+SELECT count(*) AS n, median(ttft_s) FILTER (WHERE nth <= 5) AS first, median(ttft_s) FILTER (WHERE nth > 10) AS later,
+    (SELECT n FROM compiles) AS compiles, max(age_s) FILTER (WHERE nth <= 5) AS until_s,
+    (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
+     FROM (SELECT source, min(line) AS a, max(line) AS b FROM ranked WHERE nth <= 5 GROUP BY source)) AS cites
+FROM ranked
+"""
+
+
+def cold_start_ratio(view: View) -> Fact:
+    """TTFT (without queueing) of the first five requests after a boot over that of the later ones."""
+    n, first, later, compiles, until_s, cites = view.one(COLD, bounds(view))
+    if n < 16 or not later or first is None:
+        return lacking(
+            "requests right after a boot", "the log from the line 'ready to roll' on, with TTFT of requests", n
+        )
+    value = first / later
+    return found(
+        view,
+        value,
+        "ratio",
+        n,
+        cites,
+        first=rounded(first),
+        later=rounded(later),
+        compiles=compiles,
+        until_s=rounded(until_s),
+        ratio=rounded(value),
+    )

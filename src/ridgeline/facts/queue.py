@@ -1,0 +1,273 @@
+"""The waiting queue: how long, how it moves, and the regime it stands in (DESIGN §1, A1b)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ridgeline.bundle.view import View
+from ridgeline.facts.make import bounds, found, lacking, rounded
+from ridgeline.facts.points import ready
+from ridgeline.model.fact import Fact
+
+HOW_QUEUE: Final = "batch lines of the server log, /metrics with --enable-metrics, or /v1/loads"
+PINNED_ROWS: Final = 4  # fewer rows at one running count may be chance: no limit is inferred from them
+
+SHARES: Final = """
+WITH rows AS (
+    SELECT * FROM lane
+    WHERE waiting IS NOT NULL AND ($since::DOUBLE IS NULL OR ts >= $since) AND ($until::DOUBLE IS NULL OR ts <= $until)
+)
+SELECT count(*) AS n, count(*) FILTER (WHERE waiting > 0) AS queued, max(waiting) AS peak,
+    median(waiting) AS typical,
+    (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
+     FROM (SELECT source, min(line) AS a, max(line) AS b FROM rows GROUP BY source)) AS cites
+FROM rows
+"""
+
+
+def waiting_share(view: View) -> Fact:
+    """Share of load points at which requests waited."""
+    n, queued, peak, typical, cites = ready(view).one(SHARES, bounds(view))
+    if not n:
+        return lacking("waiting requests", HOW_QUEUE)
+    return found(view, queued / n, "share", n, cites, queued=queued, peak=peak, typical=rounded(typical))
+
+
+PRESSURE: Final = """
+WITH rows AS (
+    SELECT * FROM lane
+    WHERE waiting IS NOT NULL AND busy IS NOT NULL
+        AND ($since::DOUBLE IS NULL OR ts >= $since) AND ($until::DOUBLE IS NULL OR ts <= $until)
+)
+SELECT count(*) AS n, count(*) FILTER (WHERE waiting > 0) AS queued,
+    coalesce(median(waiting / greatest(busy, 1)) FILTER (WHERE waiting > 0), 0) AS pressure,
+    median(waiting) FILTER (WHERE waiting > 0) AS waiting, median(busy) FILTER (WHERE waiting > 0) AS busy,
+    (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
+     FROM (SELECT source, min(line) AS a, max(line) AS b FROM rows WHERE waiting > 0 GROUP BY source)) AS cites
+FROM rows
+"""
+
+
+def queue_pressure(view: View) -> Fact:
+    """Median of waiting per slot-holding request over the points that have a queue; 0 where none has one."""
+    n, queued, pressure, waiting, busy, cites = ready(view).one(PRESSURE, bounds(view))
+    if not n:
+        return lacking("waiting and running requests", HOW_QUEUE)
+    # A queue at one point in ten is a moment, not a state.
+    value = pressure if queued >= max(1, 0.1 * n) else 0.0
+    return found(
+        view,
+        value,
+        "ratio",
+        n,
+        cites,
+        queued=queued,
+        waiting=rounded(waiting),
+        busy=rounded(busy),
+        ratio=rounded(value),
+    )
+
+
+MOTION: Final = """
+WITH rows AS (
+    SELECT ord, ts, waiting, source, line FROM lane
+    WHERE waiting IS NOT NULL AND ($since::DOUBLE IS NULL OR ts >= $since) AND ($until::DOUBLE IS NULL OR ts <= $until)
+),
+live AS (SELECT * FROM rows WHERE ord >= (SELECT min(ord) FROM rows WHERE waiting > 0)),
+thirds AS (SELECT *, ntile(3) OVER (ORDER BY ord) AS third FROM live)
+SELECT count(*) AS n, avg(waiting) FILTER (WHERE third = 1) AS early,
+    avg(waiting) FILTER (WHERE third = (SELECT max(third) FROM thirds)) AS late, max(waiting) AS peak,
+    arg_min(waiting, ord) AS first, arg_max(waiting, ord) AS last, max(ts) - min(ts) AS span_s,
+    (SELECT count(*) FROM rows) AS seen,
+    (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
+     FROM (SELECT source, min(line) AS a, max(line) AS b FROM rows GROUP BY source)) AS cites
+FROM thirds
+"""
+
+
+def queue_motion(view: View) -> Fact:
+    """How the queue moves from its first point on: none, growing, flat, draining, drained."""
+    n, early, late, peak, first, last, span_s, seen, cites = ready(view).one(MOTION, bounds(view))
+    if not seen:
+        return lacking("waiting requests", HOW_QUEUE)
+    if not n:
+        return found(view, "none", "", seen, cites, first=0, last=0, peak=0, span_s=None)
+    if n < 2:
+        return lacking("a second load point", "a longer stretch of the same source", n)
+    if peak >= 4 and last <= 0.05 * peak:
+        motion = "drained"
+    elif late >= 1.2 * early:
+        motion = "growing"
+    elif late <= 0.9 * early:
+        motion = "draining"
+    else:
+        motion = "flat"
+    return found(view, motion, "", n, cites, first=first, last=last, peak=peak, span_s=rounded(span_s))
+
+
+CAPPED: Final = """
+WITH rows AS (
+    SELECT *, max(busy) OVER (PARTITION BY place) AS most, lag(busy) OVER (PARTITION BY place ORDER BY ord) AS before
+    FROM lane
+    WHERE waiting IS NOT NULL AND busy IS NOT NULL
+        AND ($since::DOUBLE IS NULL OR ts >= $since) AND ($until::DOUBLE IS NULL OR ts <= $until)
+),
+queued AS (SELECT * FROM rows WHERE waiting > 0)
+SELECT count(*) AS n, count(*) FILTER (WHERE cap IS NULL) AS unstated,
+    count(*) FILTER (WHERE cap IS NOT NULL AND busy >= 0.97 * cap) AS at_stated,
+    count(*) FILTER (WHERE cap IS NULL AND busy >= 0.97 * most) AS at_most,
+    count(*) FILTER (WHERE busy > before) AS rose, count(*) FILTER (WHERE busy <= before) AS held,
+    max(cap) AS cap, max(most) AS most,
+    (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
+     FROM (SELECT source, min(line) AS a, max(line) AS b FROM queued GROUP BY source)) AS cites
+FROM queued
+"""
+
+
+def at_cap_share(view: View) -> Fact:
+    """Share of the points with a queue at which the running count stood at its limit.
+
+    The limit is the stated one (start-up line, server_info, loads); where none is, a running count that stands
+    still while others wait is taken as one, and the sentence says that it is inferred.
+    """
+    n, unstated, at_stated, at_most, rose, held, cap, most, cites = ready(view).one(CAPPED, bounds(view))
+    if not n:
+        return lacking("load points with a queue", HOW_QUEUE)
+    if unstated == 0:
+        return found(view, at_stated / n, "share", n, cites, hits=at_stated, cap=cap, basis="stated")
+    if rose and not held:
+        # It kept rising while others waited, so no limit held it at any but the last point.
+        return found(view, 0.0, "share", n, cites, hits=0, cap=most, basis="never seen: running kept rising")
+    if n < PINNED_ROWS:
+        return lacking("the running limit", "the start-up line with max_running_requests, /server_info or /v1/loads", n)
+    hits = at_stated + at_most
+    return found(view, hits / n, "share", n, cites, hits=hits, cap=most, basis="inferred from where it stands still")
+
+
+CAP: Final = """
+WITH rows AS (SELECT cap, source, line FROM points WHERE cap IS NOT NULL)
+SELECT count(*) AS n, min(cap) AS low, max(cap) AS cap,
+    (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
+     FROM (SELECT source, min(line) AS a, min(line) AS b FROM servers WHERE max_running IS NOT NULL GROUP BY source))
+        AS cites
+FROM rows
+"""
+
+
+def running_cap(view: View) -> Fact:
+    """The stated limit of running requests per rank."""
+    n, low, cap, cites = ready(view).one(CAP)
+    if not n:
+        return lacking("the running limit", "the start-up line with max_running_requests, /server_info or /v1/loads")
+    return found(view, cap, "requests", n, cites, lowest=low)
+
+
+SLACK: Final = """
+WITH rows AS (
+    SELECT *, max(busy) OVER (PARTITION BY place) AS most FROM lane
+    WHERE waiting IS NOT NULL AND busy IS NOT NULL AND usage IS NOT NULL
+        AND ($since::DOUBLE IS NULL OR ts >= $since) AND ($until::DOUBLE IS NULL OR ts <= $until)
+),
+queued AS (SELECT * FROM rows WHERE waiting > 0),
+slack AS (SELECT * FROM queued WHERE usage < $usage_below AND busy < coalesce(cap, most))
+SELECT (SELECT count(*) FROM queued) AS n, count(*) AS hits, max(cap) AS cap, median(usage) AS usage,
+    (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
+     FROM (SELECT source, min(line) AS a, max(line) AS b FROM slack GROUP BY source)) AS cites
+FROM slack
+"""
+
+
+def slack_share(view: View, usage_below: float = 0.9) -> Fact:
+    """Share of the points with a queue that had neither a full pool nor a full batch."""
+    n, hits, cap, usage, cites = ready(view).one(SLACK, {**bounds(view), "usage_below": usage_below})
+    if not n:
+        return lacking("load points with a queue and the pool's usage", HOW_QUEUE)
+    return found(view, hits / n, "share", n, cites, hits=hits, cap=cap, usage=rounded(usage), usage_below=usage_below)
+
+
+FULL: Final = """
+WITH rows AS (
+    SELECT * FROM lane
+    WHERE waiting > 0 AND usage IS NOT NULL
+        AND ($since::DOUBLE IS NULL OR ts >= $since) AND ($until::DOUBLE IS NULL OR ts <= $until)
+)
+SELECT count(*) AS n, median(usage) AS usage, max(usage) AS peak, count(*) FILTER (WHERE usage >= 0.9) AS full_rows,
+    (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
+     FROM (SELECT source, min(line) AS a, max(line) AS b FROM rows GROUP BY source)) AS cites
+FROM rows
+"""
+
+
+def usage_when_queued(view: View) -> Fact:
+    """Median pool usage over the points with a queue."""
+    n, usage, peak, full, cites = ready(view).one(FULL, bounds(view))
+    if not n:
+        return lacking("load points with a queue and the pool's usage", HOW_QUEUE)
+    return found(view, usage, "share", n, cites, peak=rounded(peak), full=full, usage=rounded(usage))
+
+
+BACKLOG: Final = """
+WITH rows AS (
+    SELECT new_tokens, pending_tokens, input_tps, waiting, new_seq, source, line FROM batches
+    WHERE kind = 'prefill' AND waiting > 0 AND input_tps > 0 AND new_tokens > 0
+        AND ($since::DOUBLE IS NULL OR ts >= $since) AND ($until::DOUBLE IS NULL OR ts <= $until)
+)
+SELECT count(*) AS n,
+    median(coalesce(pending_tokens, waiting * new_tokens / greatest(new_seq, 1)) / input_tps) AS backlog_s,
+    median(pending_tokens) AS pending, median(input_tps) AS tps, count(pending_tokens) AS stated,
+    (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
+     FROM (SELECT source, min(line) AS a, max(line) AS b FROM rows GROUP BY source)) AS cites
+FROM rows
+"""
+
+
+def backlog_s(view: View) -> Fact:
+    """Seconds of prefill work that wait: pending tokens over input throughput, where prefill lines state both."""
+    n, seconds, pending, tps, stated, cites = ready(view).one(BACKLOG, bounds(view))
+    if not n:
+        return lacking("prefill lines with a queue and input throughput", "the server log of 0.5.9 or later")
+    return found(
+        view, seconds, "s", n, cites, pending=pending, tps=rounded(tps, 4), seconds=rounded(seconds), stated=stated
+    )
+
+
+LEFT_BEHIND: Final = """
+WITH rows AS (
+    SELECT coalesce(priority, 0) AS priority, queue_s, prompt_tokens, source, line FROM requests
+    WHERE queue_s IS NOT NULL AND NOT coalesce(probe, false)
+        AND ($since::DOUBLE IS NULL OR received_ts >= $since) AND ($until::DOUBLE IS NULL OR received_ts <= $until)
+),
+classes AS (
+    SELECT priority, count(*) AS n, median(queue_s) AS queue_s, median(prompt_tokens) AS prompt FROM rows
+    GROUP BY priority HAVING count(*) >= 5
+)
+SELECT count(*) AS classes, sum(n)::BIGINT AS n, max(queue_s) AS slowest, min(queue_s) AS fastest,
+    arg_max(priority, queue_s) AS slow_class, arg_min(priority, queue_s) AS fast_class,
+    arg_max(prompt, queue_s) / nullif(arg_min(prompt, queue_s), 0) AS length_ratio,
+    (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
+     FROM (SELECT source, min(line) AS a, max(line) AS b FROM rows GROUP BY source)) AS cites
+FROM classes
+"""
+
+
+def priority_gap(view: View) -> Fact:
+    """How many times longer the slowest priority class waits than the fastest, both of similar prompts."""
+    classes, n, slow, fast, slow_class, fast_class, lengths, cites = view.one(LEFT_BEHIND, bounds(view))
+    if classes < 2:
+        return lacking(
+            "requests of two priorities with queue_time", "--enable-priority-scheduling and --enable-metrics"
+        )
+    ratio = slow / max(fast, 0.01)
+    value = ratio if lengths is None or 0.5 <= lengths <= 2 else 1.0
+    return found(
+        view,
+        value,
+        "ratio",
+        n,
+        cites,
+        slow_s=rounded(slow),
+        fast_s=rounded(fast),
+        slow_class=slow_class,
+        fast_class=fast_class,
+        ratio=rounded(value),
+    )

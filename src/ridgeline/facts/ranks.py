@@ -1,0 +1,209 @@
+"""Ranks and replicas beside each other: backlog, arrivals in requests and tokens, keys, workers that get nothing."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ridgeline.bundle.view import View
+from ridgeline.facts.make import bounds, found, lacking, rounded
+from ridgeline.facts.points import ready
+from ridgeline.model.fact import Fact
+
+HOW_RANKS: Final = "/v1/loads, or /metrics and logs of every rank and replica"
+
+# A place must report on its own: one server's log lines of several ranks, scrapes of several pods.
+BACKLOG: Final = """
+WITH rows AS (
+    SELECT * FROM lane
+    WHERE waiting IS NOT NULL AND coalesce(role, '') <> 'client'
+        AND ($since::DOUBLE IS NULL OR ts >= $since) AND ($until::DOUBLE IS NULL OR ts <= $until)
+),
+places AS (
+    SELECT place, any_value(coalesce(role, '')) AS role, count(*) AS n, avg(waiting) AS waiting, avg(busy) AS busy,
+        avg(usage) AS usage FROM rows GROUP BY place
+)
+SELECT count(*) AS places, sum(n)::BIGINT AS n, max(waiting) AS most, sum(waiting) AS total, arg_max(place, waiting) AS place,
+    arg_max(busy, waiting) AS busy, arg_max(usage, waiting) AS usage,
+    count(*) FILTER (WHERE waiting <= 0.1 * (SELECT max(waiting) FROM places)) AS free,
+    count(*) FILTER (WHERE coalesce(busy, 0) + waiting = 0) AS idle, count(DISTINCT role) AS roles,
+    (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
+     FROM (SELECT source, min(line) AS a, max(line) AS b FROM rows GROUP BY source)) AS cites
+FROM places
+"""
+
+
+def free_places(view: View) -> Fact:
+    """Share of ranks or replicas without a queue worth the name while one of them queues at least five requests."""
+    places, n, most, total, place, busy, usage, free, idle, roles, cites = ready(view).one(BACKLOG, bounds(view))
+    if places < 2 or roles > 1:
+        return lacking("the queue of each rank or replica", HOW_RANKS, n or 0)
+    value = free / places if most >= 5 else 0.0
+    return found(
+        view,
+        value,
+        "share",
+        n,
+        cites,
+        places=places,
+        free=free,
+        idle=idle,
+        most=rounded(most),
+        total=rounded(total),
+        place=place,
+        busy=rounded(busy),
+        usage=rounded(usage),
+    )
+
+
+ARRIVALS: Final = """
+WITH rows AS (
+    SELECT concat_ws(' ', server, 'DP' || coalesce(dp_rank, dp_rank_asked), worker) AS place,
+        greatest(coalesce(prompt_tokens, 0) - coalesce(cached_tokens, 0), 0) + coalesce(completion_tokens, 0) AS tokens,
+        prompt_tokens, source, line
+    FROM requests
+    WHERE NOT coalesce(probe, false) AND coalesce(dp_rank, dp_rank_asked) IS NOT NULL OR worker IS NOT NULL
+        AND ($since::DOUBLE IS NULL OR received_ts >= $since) AND ($until::DOUBLE IS NULL OR received_ts <= $until)
+),
+places AS (SELECT place, count(*) AS n, sum(tokens) AS tokens FROM rows GROUP BY place)
+SELECT count(*) AS places, sum(n)::BIGINT AS n, max(n) / avg(n) AS by_requests, max(tokens) / nullif(avg(tokens), 0) AS by_tokens,
+    arg_max(place, n) AS place, arg_max(place, tokens) AS token_place,
+    (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
+     FROM (SELECT source, min(line) AS a, max(line) AS b FROM rows GROUP BY source)) AS cites
+FROM places
+"""
+
+
+def arrival_skew(view: View, by: str = "requests") -> Fact:
+    """Arrivals at the busiest rank over the fair share, counted in requests or in tokens to compute."""
+    places, n, by_requests, by_tokens, place, token_place, cites = view.one(ARRIVALS, bounds(view))
+    expected = _place_count(view)
+    if not n or n < 20 or max(places, expected) < 2:
+        return lacking(
+            "the rank of each request", "the request log (meta_info.dp_rank, 0.5.23) or gateway records", n or 0
+        )
+    # Ranks that got nothing have no row: the fair share is over all of them.
+    scale = max(places, expected) / places
+    value = (by_requests if by == "requests" else by_tokens or 1.0) * scale
+    where = place if by == "requests" else token_place
+    return found(view, value, "ratio", n, cites, by=by, place=where, places=max(places, expected), ratio=rounded(value))
+
+
+def _place_count(view: View) -> int:
+    return int(ready(view).one("SELECT count(DISTINCT place) FROM lane")[0])
+
+
+KEYS: Final = """
+WITH rows AS (
+    SELECT routing_key AS key, coalesce(dp_rank, dp_rank_asked) AS rank, worker, source, line,
+        greatest(coalesce(prompt_tokens, 0) - coalesce(cached_tokens, 0), 0) + coalesce(completion_tokens, 0) AS tokens
+    FROM requests
+    WHERE NOT coalesce(probe, false)
+        AND ($since::DOUBLE IS NULL OR received_ts >= $since) AND ($until::DOUBLE IS NULL OR received_ts <= $until)
+),
+keyed AS (
+    SELECT key, count(*) AS n, sum(tokens) AS tokens, max(share) AS sticky
+    FROM (SELECT key, tokens, count(*) OVER (PARTITION BY key, rank, worker) / count(*) OVER (PARTITION BY key) AS share
+          FROM rows WHERE key IS NOT NULL)
+    GROUP BY key
+),
+top AS (SELECT * FROM keyed ORDER BY tokens DESC, n DESC, key LIMIT 1)
+SELECT (SELECT count(*) FROM rows) AS n, (SELECT count(*) FROM rows WHERE key IS NOT NULL) AS with_key,
+    (SELECT count(*) FROM keyed) AS keys, max(key) AS key, max(n) AS hits, max(sticky) AS sticky,
+    max(tokens) / nullif((SELECT sum(tokens) FROM rows), 0) AS token_share,
+    (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
+     FROM (SELECT source, min(line) AS a, max(line) AS b FROM rows WHERE key = (SELECT key FROM top) GROUP BY source)) AS cites
+FROM top
+"""
+
+
+def top_key_share(view: View) -> Fact:
+    """Share of all work (tokens) that one routing key brings, where its requests stick to one rank; else 0."""
+    n, with_key, keys, key, hits, sticky, token_share, cites = view.one(KEYS, bounds(view))
+    if not n or with_key < 10:
+        return lacking("routing keys", "--log-requests with the header x-smg-routing-key", n)
+    share = max(token_share or 0.0, hits / n)
+    value = share if (sticky or 0) >= 0.8 else 0.0
+    return found(
+        view,
+        value,
+        "share",
+        n,
+        cites,
+        routing_key=key,
+        hits=hits,
+        keys=keys,
+        sticky=rounded(sticky),
+        share=rounded(share),
+    )
+
+
+AGE: Final = """
+WITH rows AS (
+    SELECT ts - snapshot_ts AS age_s, dp_rank, source, line FROM loads
+    WHERE ts IS NOT NULL AND snapshot_ts IS NOT NULL
+        AND ($since::DOUBLE IS NULL OR ts >= $since) AND ($until::DOUBLE IS NULL OR ts <= $until)
+)
+SELECT count(*) AS n, median(age_s) AS typical, max(age_s) AS most, arg_max(dp_rank, age_s) AS dp_rank,
+    (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
+     FROM (SELECT source, min(line) AS a, max(line) AS b FROM rows GROUP BY source)) AS cites
+FROM rows
+"""
+
+
+def snapshot_age_s(view: View) -> Fact:
+    """Median age of a load answer when it was given; a dead scheduler's snapshot still answers."""
+    n, typical, most, dp_rank, cites = view.one(AGE, bounds(view))
+    if not n:
+        return lacking("load answers with their snapshot time", "/v1/loads polled (0.5.23)")
+    return found(view, typical, "s", n, cites, oldest=rounded(most), dp_rank=dp_rank, age=rounded(typical))
+
+
+PICKS: Final = """
+WITH rows AS (
+    SELECT coalesce(attrs ->> 'worker', attrs ->> 'worker_id', peer) AS worker,
+        try_cast(coalesce(attrs ->> 'cached_blocks', attrs ->> 'cached') AS DOUBLE) AS cached, source, line
+    FROM events
+    WHERE kind = 'routing' AND ($since::DOUBLE IS NULL OR ts >= $since) AND ($until::DOUBLE IS NULL OR ts <= $until)
+),
+picks AS (SELECT * FROM rows WHERE worker IS NOT NULL)
+SELECT count(*) AS n, count(DISTINCT worker) AS workers, max(worker) AS worker, sum(coalesce(cached, 0)) AS cached,
+    (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
+     FROM (SELECT source, min(line) AS a, max(line) AS b FROM picks GROUP BY source)) AS cites
+FROM picks
+"""
+
+GONE: Final = """
+WITH rows AS (
+    SELECT place, ts, coalesce(busy, 0) + waiting AS load, source, line FROM lane
+    WHERE waiting IS NOT NULL AND ts IS NOT NULL
+        AND ($since::DOUBLE IS NULL OR ts >= $since) AND ($until::DOUBLE IS NULL OR ts <= $until)
+),
+places AS (SELECT place, count(*) AS n, max(load) AS most, max(ts) - min(ts) AS span_s FROM rows GROUP BY place)
+SELECT sum(n)::BIGINT AS n, count(*) AS places, count(*) FILTER (WHERE most = 0 AND span_s >= 20 AND n >= 5) AS empty,
+    min(place) FILTER (WHERE most = 0) AS place, max(most) AS most,
+    (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
+     FROM (SELECT source, min(line) AS a, max(line) AS b FROM rows GROUP BY source)) AS cites
+FROM places
+"""
+
+
+def missing_workers(view: View) -> Fact:
+    """Workers out of rotation: named in events, empty for twenty seconds beside loaded ones, or never a candidate.
+
+    A gateway that scores one single worker again and again, with no cached block to bind it, has no other to choose.
+    """
+    n, workers, worker, cached, cites = view.one(PICKS, bounds(view))
+    named = view.one(
+        "SELECT count(*), max(source), min(line), max(line), max(peer) FROM events WHERE kind = 'worker-out'"
+    )
+    if named[0]:
+        span = [{"source": named[1], "a": named[2], "b": named[3]}]
+        return found(view, named[0], "workers", named[0], span, key="workers.named", worker=named[4] or "")
+    if n >= 3 and workers == 1 and not cached:
+        return found(view, 1, "workers", n, cites, key="workers.one", worker=worker)
+    points, places, empty, place, most, cites = ready(view).one(GONE, bounds(view))
+    if places and places >= 2 and most:
+        return found(view, empty, "workers", points, cites, key="workers.empty", places=places, worker=place or "")
+    if n >= 3:
+        return found(view, 0, "workers", n, (), key="workers.several", workers=workers)
+    return lacking("what each worker got", "scrapes of every replica over a minute, or the gateway's log", n)
