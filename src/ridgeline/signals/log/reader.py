@@ -8,16 +8,18 @@ import numpy as np
 import pyarrow as pa
 
 from ridgeline.signals.lines import LogLines, Parsed
+from ridgeline.signals.log import batches
 from ridgeline.signals.log.clock import Clock
 from ridgeline.signals.log.frame import frame
 from ridgeline.signals.log.unread import unread_rows
+from ridgeline.signals.log.version import settle
 from ridgeline.signals.rows import Reading, Rows
 from ridgeline.signals.stream import Blob
 
 Parser = Callable[[LogLines, Reading], Parsed]
 
 # In order; each gets the lines that none before it understood.
-PARSERS: Final[tuple[Parser, ...]] = ()
+PARSERS: Final[tuple[Parser, ...]] = (batches.parse,)
 
 ESCAPES: Final = re.compile(rb"\x1b(?:\[[0-9;:?]*[ -/]*[@-~]|\][^\x07\x1b\n]{0,200}(?:\x07|\x1b\\)|[@-Z\\^_])")
 FULL_DATE: Final = re.compile(rb"(?<!\d)(19[7-9]\d|20\d\d)-\d\d-\d\d[ T]\d\d:\d\d:\d\d")
@@ -33,6 +35,7 @@ def read(blob: Blob, reading: Reading) -> Iterator[Rows]:
         reading.lines += blank + len(lines)
         yield from route(lines, reading)
     clock.say(reading)
+    settle(reading)
 
 
 def route(lines: LogLines, reading: Reading) -> Iterator[Rows]:
