@@ -1,0 +1,35 @@
+"""vLLM's server log (V0 and V1, vllm-ascend): stats, requests, start-up facts, failures; the known rest is quiet."""
+
+from collections.abc import Callable
+from typing import Final
+
+from ridgeline.signals.lines import LogLines, Parsed
+from ridgeline.signals.log import vllm_quiet, vllm_requests, vllm_startup, vllm_stats, vllm_transfers
+from ridgeline.signals.log.rules import apply_rules, in_turn, matching
+from ridgeline.signals.log.vllm_rules import RULES
+from ridgeline.signals.rows import Reading
+
+# Without one of these, lines are not vLLM's: its chatter rules must not swallow another program's lines.
+SIGNS: Final = (
+    r"(?:Avg (?:prompt|generation) throughput|SpecDecoding metrics): |SamplingParams\(|non-default args: \{"
+    r"|LLM engine \(v|^Generated response |KV cache size: [\d,]+ tokens"
+)
+PROCESS: Final = r"(?:^| )(?:APIServer|ApiServer|EngineCore|Worker|VllmWorker)[\w =-]* pid=\d|^vllm\."
+
+
+def parse(lines: LogLines, reading: Reading) -> Parsed:
+    """What is vLLM's of some lines: `batches`, `records`, `config`, `servers`, `events`, `request_attrs`."""
+    parts: list[Callable[[LogLines, Reading], Parsed]] = [
+        vllm_stats.parse,
+        vllm_requests.parse,
+        vllm_startup.parse,
+        vllm_transfers.parse,
+        _failures,
+    ]
+    if matching(lines.logger, PROCESS).any() or matching(lines.body, SIGNS).any():
+        parts.append(vllm_quiet.parse)
+    return in_turn(parts, lines, reading)
+
+
+def _failures(lines: LogLines, reading: Reading) -> Parsed:
+    return apply_rules(RULES, lines, reading)
