@@ -58,6 +58,24 @@ class LogLines:
         )
 
 
+def joined(a: LogLines, b: LogLines) -> LogLines:
+    """The lines of `a`, then those of `b`."""
+    if not len(a):
+        return b
+    return LogLines(
+        np.concatenate((a.line, b.line)),
+        np.concatenate((a.ts, b.ts)),
+        pa.concat_arrays([a.body, b.body]),
+        np.concatenate((a.dp_rank, b.dp_rank)),
+        np.concatenate((a.tp_rank, b.tp_rank)),
+        np.concatenate((a.pp_rank, b.pp_rank)),
+        pa.concat_arrays([a.severity, b.severity]),
+        pa.concat_arrays([a.logger, b.logger]),
+        np.concatenate((a.prefixed, b.prefixed)),
+        np.concatenate((a.ended, b.ended)),
+    )
+
+
 @dataclass(frozen=True)
 class Parsed:
     """What one parser made of some lines: rows, and which of the lines it understood ([n], same order)."""

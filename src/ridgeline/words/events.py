@@ -15,6 +15,7 @@ EVENTS: Final[dict[str, str]] = {
     "host-oom": "the kernel or the container runtime killed a process for memory",
     "disk-full": "disk or shared memory full",
     "request-too-large": "one request can never fit",
+    "pool-status": "the engine's own account of a pool (attrs: pool, total, available, evictable, …)",
     "pool-leak-check": "the engine's own idle check found tokens missing",
     "kv-released": "KV was released or expired before the peer had read it",
     # requests
