@@ -44,6 +44,17 @@ class Clock:
         self.back: tuple[int, float] | None = None  # line and seconds of the first jump back
         self.backs = 0
 
+    @property
+    def learnt(self) -> bool:
+        """Whether lines showed how far the zones of records and wrappers are apart."""
+        return bool(self.shift_s) or bool(self.outer_shift_s)
+
+    def again(self, reading: Reading, year_seen: int | None) -> "Clock":
+        """A fresh clock that knows the shifts from the start."""
+        fresh = Clock(reading, year_seen)
+        fresh.shift_s, fresh.outer_shift_s = self.shift_s, self.outer_shift_s
+        return fresh
+
     def hour(self, year: int, month: int, day: int, hour: int) -> float:
         """Epoch seconds at the start of a local hour; NaN where there is no such time."""
         key = (year, month, day, hour)

@@ -7,12 +7,14 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
-from ridgeline.signals.lines import LogLines, Parsed
+from ridgeline.signals.lines import I64, LogLines, Parsed, joined
 from ridgeline.signals.log import batches
 from ridgeline.signals.log.clock import Clock
+from ridgeline.signals.log.export import records
 from ridgeline.signals.log.frame import frame
 from ridgeline.signals.log.unread import unread_rows
 from ridgeline.signals.log.version import settle
+from ridgeline.signals.log.wrapped import unwrap
 from ridgeline.signals.rows import Reading, Rows
 from ridgeline.signals.stream import Blob
 
@@ -23,17 +25,30 @@ PARSERS: Final[tuple[Parser, ...]] = (batches.parse,)
 
 ESCAPES: Final = re.compile(rb"\x1b(?:\[[0-9;:?]*[ -/]*[@-~]|\][^\x07\x1b\n]{0,200}(?:\x07|\x1b\\)|[@-Z\\^_])")
 FULL_DATE: Final = re.compile(rb"(?<!\d)(19[7-9]\d|20\d\d)-\d\d-\d\d[ T]\d\d:\d\d:\d\d")
+UTF16: Final = (b"\xff\xfe", b"\xfe\xff")
 
 
 def read(blob: Blob, reading: Reading) -> Iterator[Rows]:
     """The rows of one log. Never raises for content: what no parser knows becomes `unread` rows."""
-    seen = FULL_DATE.search(blob.head(1 << 16))
-    clock = Clock(reading, int(seen.group(1)) if seen else None)
-    for first, data in blob.chunks(reading):
-        lines, blank = frame(_clean(data, first, reading), first, clock)
+    head = blob.head(1 << 16)
+    seen = FULL_DATE.search(head)
+    year = int(seen.group(1)) if seen else None
+    clock = Clock(reading, year)
+    held: LogLines | None = None
+    for numbers, data in _runs(blob, reading, head):
+        lines, blank = frame(data, numbers, clock)
+        if held is None and clock.learnt:
+            # The first run showed how far wrapper and record are apart: read it again, knowing that.
+            clock = clock.again(reading, year)
+            lines, blank = frame(data, numbers, clock)
         reading.blank += blank
         reading.lines += blank + len(lines)
-        yield from route(lines, reading)
+        lines = lines if held is None else joined(held, lines)
+        at = _last_second(lines)
+        held = _part(lines, at, len(lines))
+        yield from route(_part(lines, 0, at), reading)
+    if held is not None:
+        yield from route(held, reading)
     clock.say(reading)
     settle(reading)
 
@@ -43,6 +58,8 @@ def route(lines: LogLines, reading: Reading) -> Iterator[Rows]:
     known = lines.ts[~np.isnan(lines.ts)]
     if len(known):
         reading.saw(float(known.min()), float(known.max()))
+    lines, parts = unwrap(lines)
+    reading.understood += parts
     for parse in PARSERS:
         if not len(lines):
             return
@@ -59,6 +76,40 @@ def route(lines: LogLines, reading: Reading) -> Iterator[Rows]:
         yield rows
 
 
+def _runs(blob: Blob, reading: Reading, head: bytes) -> Iterator[tuple[I64 | int, bytes]]:
+    """(line numbers or the first one, clean bytes of whole lines) of a plain log or of an export of one."""
+    if head[:2] in UTF16:
+        reading.note(f"{blob.shown}: UTF-16 text; read as such")
+        yield 1, blob.whole(reading).decode("utf-16", "replace").encode()
+        return
+    exported = records(blob, reading)
+    if exported is not None:
+        reading.note(f"{blob.shown}: an export; each record's message was read as a log line")
+        for numbers, data in exported:
+            yield numbers, _clean(data, int(numbers[0]), reading)
+        return
+    for first, data in blob.chunks(reading):
+        yield first, _clean(data, first, reading)
+
+
+def _last_second(lines: LogLines) -> int:
+    """Where the last second of a run begins: it may go on in the next one, as may a traceback under way."""
+    timed = np.flatnonzero(~np.isnan(lines.ts))
+    if not len(timed):
+        return len(lines)
+    other = timed[lines.ts[timed] != lines.ts[timed[-1]]]
+    if not len(other):
+        return len(lines)
+    at = int(timed[np.searchsorted(timed, other[-1]) + 1])
+    return at if at > len(lines) // 2 else len(lines)
+
+
+def _part(lines: LogLines, start: int, stop: int) -> LogLines:
+    keep = np.zeros(len(lines), np.bool_)
+    keep[start:stop] = True
+    return lines if keep.all() else lines.pick(keep)
+
+
 def _clean(data: bytes, first: int, reading: Reading) -> bytes:
     """Escapes out, bytes that are no UTF-8 replaced (and that said once)."""
     if b"\x1b" in data:
@@ -67,6 +118,8 @@ def _clean(data: bytes, first: int, reading: Reading) -> bytes:
         try:
             pa.array([data], pa.string()).validate(full=True)
         except (pa.ArrowInvalid, UnicodeDecodeError):
-            reading.note(f"{reading.path}:{first}: from here on some bytes are not UTF-8; they were replaced")
+            text = f"{reading.path}: some bytes are not UTF-8 (first in the lines from {first}); they were replaced"
+            if not any("are not UTF-8" in note for note in reading.notes):
+                reading.note(text)
             return data.decode("utf-8", "replace").encode()
     return data
