@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ridgeline.signals.lines import LogLines, Mask, Parsed
+from ridgeline.signals.log.copies import folded_events
 from ridgeline.signals.log.unread import template
 from ridgeline.signals.rows import Reading, Rows, rows_of
 
@@ -62,7 +63,7 @@ def apply_rules(rules: tuple[Rule, ...], lines: LogLines, reading: Reading) -> P
             if rule.kind:
                 rows.append(event(lines, i, reading, rule.kind, found.groupdict(), rule.severity, rule.attrs))
             break
-    return Parsed(event_rows(rows), understood)
+    return folded_events(Parsed(event_rows(rows), understood))
 
 
 def event(
