@@ -21,9 +21,12 @@ ROLES: Final = ("unified", "prefill", "decode", "gateway", "client")
 
 # In a folder these names cannot hold evidence; given by name they are read like anything else.
 IRRELEVANT: Final = frozenset(
-    ".7z .avif .bin .bmp .css .db .deb .dll .dylib .exe .gguf .gif .h5 .ico .jar .jpeg .jpg .js .mp3 .mp4 .npy .npz "
-    ".o .onnx .pdf .png .pt .pth .py .pyc .rpm .safetensors .sh .so .sqlite .svg .tar .tgz .ttf .wasm .wav .webp .whl "
-    ".woff .woff2 .zip".split()
+    (
+        *(".7z", ".avif", ".bin", ".bmp", ".css", ".db", ".deb", ".dll", ".dylib", ".exe", ".gguf", ".gif", ".h5"),
+        *(".ico", ".jar", ".jpeg", ".jpg", ".js", ".mp3", ".mp4", ".npy", ".npz", ".o", ".onnx", ".pdf", ".png"),
+        *(".pt", ".pth", ".py", ".pyc", ".rpm", ".safetensors", ".sh", ".so", ".sqlite", ".svg", ".tar", ".tgz"),
+        *(".ttf", ".wasm", ".wav", ".webp", ".whl", ".woff", ".woff2", ".zip"),
+    )
 )
 IRRELEVANT_FOLDERS: Final = frozenset(("__pycache__", "node_modules", "venv", "site-packages"))
 
@@ -100,7 +103,7 @@ def _expand(arguments: Sequence[str], notes: list[str]) -> Iterator[Path | None]
         elif path.exists() or not glob.has_magic(argument):
             yield from _readable(path, argument, notes)
         else:
-            matches = sorted(glob.glob(argument, recursive=True))
+            matches = sorted(glob.glob(argument, recursive=True))  # noqa: PTH207 - absolute patterns too
             if not matches:
                 notes.append(f"{argument}: matches no file; check the pattern")
             for match in matches:

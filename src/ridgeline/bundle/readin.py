@@ -2,12 +2,13 @@
 
 import hashlib
 import io
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import tzinfo
 from pathlib import Path
 from typing import IO, Any, Final
 
+import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -23,6 +24,11 @@ OnProgress = Callable[[str, int, int], None]  # shown path, bytes read so far, b
 # Series are numbered from 0 within a source; this many numbers are set aside for each source.
 SERIES_STRIDE: Final = 1 << 32
 SERIES_TABLES: Final = frozenset(("series", "samples", "histograms"))
+# What a fault in a reader raises; the programs' own ends (KeyboardInterrupt, MemoryError) are not among them.
+READER_FAULTS: Final = (
+    *(ArithmeticError, AssertionError, AttributeError, LookupError, OSError, RecursionError, TypeError, ValueError),
+    *(pa.ArrowException, duckdb.Error),
+)
 NOTHING: Final = frozenset(("empty", "binary", "duplicate"))
 
 
@@ -110,19 +116,18 @@ def _read_one(blob: Blob, reading: Reading, size: int, spill: Spill, on_progress
     if on_progress is not None:
         tell = on_progress
         watched = Watched(blob.shown, blob.path, blob.data, lambda done: tell(blob.shown, done, size))
-    before = reading.lines
     try:
         for rows in read(watched, reading):
             spill.add(renumbered(rows, reading.source))
     except InputError as e:
         reading.note(str(e))
-    except (ArithmeticError, LookupError, ValueError, TypeError, AttributeError, OSError, RecursionError, pa.ArrowException) as e:
+    except READER_FAULTS as e:
         # A reader must not fail on content; if one does, the other sources still count, and it is said aloud.
         reading.confidence = "low"
         reading.unparsed += 1
         reading.unparsed_errors += 1
         reading.note(
-            f"{blob.shown}: reading stopped after line {max(reading.lines, before)} ({type(e).__name__}: {str(e)[:200]}); "
+            f"{blob.shown}: reading stopped after line {reading.lines} ({type(e).__name__}: {str(e)[:200]}); "
             "what came before is kept, the rest was not read; please report this"
         )
     if on_progress is not None:
@@ -160,11 +165,3 @@ def _sha256(blob: Blob) -> str | None:
             return hashlib.file_digest(f, "sha256").hexdigest()
     except OSError:
         return None
-
-
-def with_notes(sources: Sequence[Source], notes: Mapping[int, Sequence[str]]) -> list[Source]:
-    """The sources with further notes (by source number) added to what their readers noted."""
-    for source in sources:
-        for note in notes.get(source.reading.source, ()):
-            source.reading.note(note)
-    return [replace(s) for s in sources]

@@ -26,6 +26,8 @@ class View:
     scope: tuple[tuple[str, tuple[str, ...]], ...] = ()
     names: Mapping[int, str] = field(default_factory=dict)  # source number → shown path
     kinds: Mapping[int, str] = field(default_factory=dict)  # source number → kind
+    notes: tuple[str, ...] = ()  # about arguments that gave no source; what was noted of a source is in `sources`
+    keep: object = None  # what must live as long as the view: temporary files
 
     def query(self, sql: str, parameters: Mapping[str, Any] | None = None) -> list[tuple[Any, ...]]:
         """Rows of one statement; `$name` parameters are bound. A fresh cursor, so that queries may nest."""
@@ -38,7 +40,7 @@ class View:
 
     def arrow(self, sql: str, parameters: Mapping[str, Any] | None = None) -> pa.Table:
         """The result of one statement as an Arrow table."""
-        return self.con.cursor().execute(sql, dict(parameters or {})).to_arrow_table()
+        return self.con.cursor().sql(sql, params=dict(parameters or {})).to_arrow_table()
 
     def window(self, incident: Window | None, baseline: Window | None) -> "View":
         """The same tables under other windows."""

@@ -1,0 +1,107 @@
+"""Figures of a request that follow from others: outcome, TTFT, E2E, the parts of the way, and the unexplained rest.
+
+- `pre_queue_s`: arrival at the API server → entry into the waiting queue (tokenize, dispatch, scheduler receipt).
+- `return_s`: completion in the scheduler (`scheduled + forward`) → finish at the API server.
+- `unaccounted_s`: E2E minus every duration that a source names on the way. Null where queue or forward are unknown
+  or the request was retracted (0.5.23 counts the wait after a retraction in both, SIGNALS §2.3). A negative rest
+  beyond rounding is a contradiction: null, and counted as a conflict.
+"""
+
+from typing import Final
+
+from ridgeline.model.tables import REQUEST
+
+# Columns of `requests` that are more than the merged value.
+WORKED: Final[dict[str, str]] = {
+    "parent_rid": "coalesce(parent_rid, linked_parent)",
+    "probe": "coalesce(probe, starts_with(rid, 'HEALTH_CHECK'), FALSE)",
+    "ttft_s": "CASE WHEN ttft_s >= 0 THEN ttft_s END",
+    "e2e_s": "CASE WHEN e2e_s >= 0 THEN e2e_s END",
+    "tpot_s": "coalesce(tpot_s, CASE WHEN completion_tokens > 1 AND e2e_s >= ttft_s AND ttft_s >= 0"
+    " THEN (e2e_s - ttft_s) / (completion_tokens - 1) END)",
+}
+COLUMNS: Final = ",\n        ".join(f'{WORKED.get(name, f"parts.{chr(34)}{name}{chr(34)}")} AS "{name}"' for name in REQUEST)
+
+# A request that arrived and never finished ended somehow if the client or an abort line of the log says so.
+DERIVED_SQL: Final = f"""
+    CREATE OR REPLACE TABLE requests AS
+    WITH told AS (
+        SELECT
+            m.* EXCLUDE (client_rid, state, status_code, abort_message, finish_reason),
+            CASE WHEN m.role = 'client' THEN coalesce(m.linked_rid, m.key_rid) ELSE m.key_rid END AS rid,
+            coalesce(m.client_rid, c.client_rid, CASE WHEN m.role IS DISTINCT FROM 'client' THEN c.key_rid END)
+                AS client_rid,
+            CASE
+                WHEN contains(lower(coalesce(m.abort_message, '')), 'queue is full') THEN 'rejected'
+                WHEN m.finish_reason = 'abort' AND m.status_code IN (429, 503)
+                    AND coalesce(m.completion_tokens, 0) = 0 AND m.scheduled_ts IS NULL THEN 'rejected'
+                WHEN m.state NOT IN ('received', 'unfinished') THEN m.state
+                WHEN m.finished_ts IS NOT NULL OR m.finish_reason IS NOT NULL THEN
+                    CASE WHEN m.finish_reason = 'abort' THEN 'aborted' ELSE 'finished' END
+                WHEN c.state IN ('aborted', 'rejected', 'error') THEN c.state
+                WHEN e.kind IN ('abort', 'client-disconnect') THEN 'aborted'
+                WHEN e.kind = 'queue-full' THEN 'rejected'
+                WHEN e.kind IS NOT NULL THEN 'error'
+                WHEN m.state = 'unfinished' THEN 'unfinished'
+                WHEN m.only_arrival OR m.state = 'received' THEN
+                    CASE WHEN coalesce(m.scheduled_ts, m.first_token_ts) IS NULL THEN 'received' ELSE 'unfinished' END
+                -- seen by a source that writes at the end only
+                WHEN m.e2e_s IS NOT NULL OR m.forward_s IS NOT NULL THEN 'finished'
+            END AS state,
+            coalesce(m.status_code, CASE WHEN m.finished_ts IS NULL THEN c.status_code END) AS status_code,
+            coalesce(m.abort_message, CASE WHEN m.finished_ts IS NULL THEN coalesce(c.abort_message, e.text) END)
+                AS abort_message,
+            m.finish_reason
+        FROM merged AS m
+        LEFT JOIN merged AS c ON c.first_id = m.client_id AND c.role = 'client'
+        LEFT JOIN ending AS e ON e.rid = m.key_rid AND m.role IS DISTINCT FROM 'client'
+    ),
+    timed AS (
+        SELECT
+            * REPLACE (
+                coalesce(ttft_s, first_token_ts - received_ts) AS ttft_s,
+                coalesce(e2e_s, finished_ts - received_ts) AS e2e_s,
+                coalesce(queued_ts, CASE WHEN coalesce(retractions, 0) = 0 THEN scheduled_ts - queue_s END)
+                    AS queued_ts
+            )
+        FROM told
+    ),
+    parts AS (
+        SELECT
+            *,
+            queued_ts - received_ts AS pre_s,
+            CASE WHEN coalesce(retractions, 0) = 0 THEN finished_ts - (scheduled_ts + forward_s) END AS back_s,
+            CASE WHEN coalesce(retractions, 0) = 0 THEN
+                e2e_s - queue_s - coalesce(forward_s, inference_s, prefill_s + decode_s)
+                - coalesce(tokenize_s, 0) - coalesce(dispatch_s, 0)
+                - CASE role
+                    WHEN 'prefill' THEN coalesce(bootstrap_s, 0)
+                    WHEN 'decode' THEN
+                        coalesce(prealloc_s, coalesce(bootstrap_s, 0) + coalesce(alloc_wait_s, 0))
+                        + coalesce(transfer_s, 0)
+                    ELSE 0
+                END
+            END AS rest_s
+        FROM timed
+    )
+    SELECT
+        request,
+        {COLUMNS},
+        p.request_pair AS pair,
+        CASE WHEN rest_s >= -0.005 THEN greatest(rest_s, 0) END AS unaccounted_s,
+        CASE WHEN back_s >= -0.005 THEN greatest(back_s, 0) END AS return_s,
+        CASE WHEN pre_s >= -0.005 THEN greatest(pre_s, 0) END AS pre_queue_s,
+        state IN ('received', 'unfinished') AS censored,
+        conflicts
+            + CAST(coalesce(rest_s < -0.005, FALSE) AS INTEGER)
+            + CAST(coalesce(back_s < -0.005, FALSE) AS INTEGER)
+            + CAST(coalesce(pre_s < -0.005, FALSE) AS INTEGER)
+            + CAST(coalesce(e2e_s < 0, FALSE) AS INTEGER)
+            + CAST(coalesce(ttft_s < 0, FALSE) AS INTEGER) AS conflicts,
+        kinds,
+        source,
+        line
+    FROM parts
+    LEFT JOIN (SELECT first_id AS pair_first, request AS request_pair FROM linked) AS p ON p.pair_first = parts.pair_id
+    ORDER BY request
+"""

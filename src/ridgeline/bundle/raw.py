@@ -1,0 +1,66 @@
+"""What the readers gave, as views `raw_<table>` with every column of the table, over memory or part files."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+import duckdb
+import pyarrow as pa
+
+from ridgeline.bundle.spill import Spill
+from ridgeline.model.tables import TABLES
+
+SQL_TYPES: Final = {
+    "i64": "BIGINT",
+    "f64": "DOUBLE",
+    "str": "VARCHAR",
+    "bool": "BOOLEAN",
+    "list<f64>": "DOUBLE[]",
+    "list<i64>": "BIGINT[]",
+    "list<str>": "VARCHAR[]",
+}
+
+
+def connect(folder: Path | None = None, memory: str = "1500MB") -> duckdb.DuckDBPyConnection:
+    """An in-memory database that spills into `folder` where one is given; two threads, UTC, rows in their order."""
+    con = duckdb.connect(":memory:")
+    con.execute("SET TimeZone = 'UTC'")
+    con.execute("SET threads = 2")
+    con.execute(f"SET memory_limit = {literal(memory)}")
+    if folder is not None:
+        con.execute(f"SET temp_directory = {literal(str(folder / 'duckdb'))}")
+    return con
+
+
+def literal(text: str) -> str:
+    """An SQL string literal: for the few statements that take no parameters (views, COPY, SET)."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def parquet(paths: Iterable[Path], row_numbers: bool = False) -> str:
+    """A `read_parquet` call over files in the given order, columns matched by name."""
+    files = ", ".join(literal(str(path)) for path in paths)
+    return f"read_parquet([{files}], union_by_name = true, file_row_number = {str(row_numbers).lower()})"
+
+
+def columns_sql(table: str, present: Iterable[str]) -> str:
+    """The select list that gives every column of `table`, null where `present` lacks it."""
+    there = set(present)
+    return ", ".join(
+        f'"{name}"' if name in there else f'CAST(NULL AS {SQL_TYPES[kind]}) AS "{name}"'
+        for name, kind in TABLES[table].items()
+    )
+
+
+def expose(con: duckdb.DuckDBPyConnection, spill: Spill, table: str) -> None:
+    """Make the view `raw_<table>`; nothing is copied."""
+    if spill.large and (paths := spill.parts(table)):
+        source = parquet(paths)
+        present = con.sql(f"SELECT * FROM {source} LIMIT 0").to_arrow_table().column_names
+    else:
+        held = spill.memory(table)
+        if held is None:
+            held = pa.table({name: pa.array([], pa.null()) for name in TABLES[table]})
+        con.register(f"held_{table}", held)
+        source, present = f"held_{table}", held.column_names
+    con.execute(f"CREATE OR REPLACE TEMP VIEW raw_{table} AS SELECT {columns_sql(table, present)} FROM {source}")

@@ -1,0 +1,90 @@
+"""The zone of naive log times, found from records of the same requests that also carry epoch times.
+
+SGLang writes its log lines and the request log's `timestamp` in local time without a zone, while `*_ts` figures inside
+them are epoch seconds (SIGNALS §2.1, §3.3). A line is written within seconds of the finish it reports, so the
+difference, rounded to a quarter of an hour, is the zone. Nothing is moved without such an anchor.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Final
+
+import duckdb
+
+QUARTER_S: Final = 900.0
+MOST_S: Final = 15 * 3600.0
+NEEDED: Final = 3  # anchors that must agree
+
+# Own anchor: one record with both a logged (naive) and an epoch time. Cross anchor: the same rid in a source whose
+# times are epoch. `line` order and a limit keep this small on large logs.
+OWN_SQL: Final = """
+    SELECT
+        source,
+        logged_ts - coalesce(finished_ts, queued_ts + queue_s + forward_s, response_sent_ts) AS apart_s
+    FROM raw_records
+    WHERE source IN (SELECT unnest($naive::BIGINT[]))
+        AND logged_ts IS NOT NULL
+        AND coalesce(clock, 'wall') = 'wall'
+        AND coalesce(finished_ts, queued_ts + queue_s + forward_s, response_sent_ts) > 631152000
+        -- a row that its reader has put right already says nothing of the others
+        AND abs(logged_ts - coalesce(finished_ts, queued_ts + queue_s + forward_s, response_sent_ts)) > 600
+    ORDER BY source, line
+    LIMIT 5000
+"""
+
+CROSS_SQL: Final = """
+    SELECT a.source, a.logged_ts - b.finished_ts AS apart_s
+    FROM raw_records AS a
+    JOIN raw_records AS b
+        ON b.rid = a.rid AND b.source <> a.source
+    WHERE a.source IN (SELECT unnest($naive::BIGINT[]))
+        AND a.logged_ts IS NOT NULL
+        AND a.event IS DISTINCT FROM 'received'
+        AND b.finished_ts > 631152000
+        AND b.finished_ts IS DISTINCT FROM b.logged_ts
+        AND coalesce(b.clock, 'wall') = 'wall'
+    ORDER BY a.source, a.line
+    LIMIT 5000
+"""
+
+
+@dataclass(frozen=True)
+class Zone:
+    """What must be added to the naive times of a source; `anchors` requests agree on it."""
+
+    source: int
+    add_s: float
+    anchors: int
+    basis: str
+
+
+def zones(con: duckdb.DuckDBPyConnection, naive: Sequence[int], server_of: Mapping[int, str | None]) -> list[Zone]:
+    """The zone of each naive source that has an anchor of its own, a shared request, or a neighbour of its server."""
+    if not naive:
+        return []
+    found: dict[int, Zone] = {}
+    for sql, basis in ((OWN_SQL, "its own records hold both times"), (CROSS_SQL, "requests shared with other sources")):
+        apart: dict[int, list[float]] = defaultdict(list)
+        for source, seconds in con.execute(sql, {"naive": list(naive)}).fetchall():
+            apart[source].append(seconds)
+        for source, values in sorted(apart.items()):
+            zone = _agreed(source, values, basis)
+            if zone is not None:
+                found.setdefault(source, zone)
+    by_server = {server_of.get(s): z for s, z in sorted(found.items()) if server_of.get(s) is not None}
+    for source in naive:
+        neighbour = by_server.get(server_of.get(source))
+        if source not in found and neighbour is not None:
+            found[source] = Zone(source, neighbour.add_s, neighbour.anchors, "another source of the same server")
+    return [found[s] for s in sorted(found)]
+
+
+def _agreed(source: int, apart_s: Sequence[float], basis: str) -> Zone | None:
+    middle = median(apart_s)
+    quarter = round(middle / QUARTER_S) * QUARTER_S
+    close = sum(abs(a - quarter) < QUARTER_S / 3 for a in apart_s)
+    if len(apart_s) < NEEDED or close < 0.8 * len(apart_s) or abs(quarter) > MOST_S:
+        return None
+    return Zone(source, -quarter, close, basis)
