@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final, Literal, get_args
 
 from ridgeline.signals.log.prefixes import looks_like_record
+from ridgeline.signals.otlp_proto import looks_like_otlp
 
 Kind = Literal[
     "log",
@@ -102,7 +103,7 @@ def detect(head: bytes) -> Kind:
     if len(head) > 1 and head[0] == 0x80 and 2 <= head[1] <= 5:
         return "dump"
     if _is_binary(head):
-        return "binary"
+        return "otlp" if looks_like_otlp(head) else "binary"
     text = head.decode("utf-8-sig", "replace")
     lines = [line for line in text.splitlines()[:HEAD_LINES] if line.strip()]
     if not lines:
