@@ -208,7 +208,7 @@ TEXT = st.text(
     st.characters(blacklist_categories=("Cs",), blacklist_characters="\x00\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029\r"),
     max_size=12,
 )
-NAMES = st.from_regex(r"[a-z_][a-z0-9_]{0,12}", fullmatch=True).filter(
+NAMES = st.from_regex(r"[a-z][a-z0-9_]{0,12}", fullmatch=True).filter(
     lambda name: (
         name not in ("le", "gt") and not name.endswith(("_bucket", "_sum", "_count", "_total", "_gsum", "_gcount"))
     )

@@ -69,17 +69,10 @@ def _histograms(table: Slots, slots: I64, values: F64, lines: I64, ts: F64, scra
 
     A part that comes twice in one scrape begins another row, so that no figure is lost or mixed.
     """
-    number, part = table.histogram[slots], table.part[slots]
-    le = np.where(np.isnan(table.le[slots]), np.inf, table.le[slots])
-    when = np.where(np.isnan(ts), -np.inf, ts)
-    order = np.lexsort((np.arange(len(slots)), le, part, when, number, scrapes))
+    order, turn = _order(table, slots, ts, scrapes)
     slots, values, lines, ts, scrapes = slots[order], values[order], lines[order], ts[order], scrapes[order]
-    number, part, le, when = number[order], part[order], le[order], when[order]
-    turn = _repeats(scrapes, number, when, part, le)
-    if turn.any():
-        again = np.lexsort((np.arange(len(slots)), turn, when, number, scrapes))
-        slots, values, lines, ts, scrapes = slots[again], values[again], lines[again], ts[again], scrapes[again]
-        number, part, le, when, turn = number[again], part[again], le[again], when[again], turn[again]
+    number, part, le = table.histogram[slots], table.part[slots], table.le[slots]
+    when = np.where(np.isnan(ts), -np.inf, ts)
     starts = np.flatnonzero(_changed(scrapes, number, when, turn))
     bucket = (part == BUCKET) | (part == GAUGE_BUCKET)
     sizes = np.add.reduceat(bucket.astype(np.int64), starts)
@@ -116,6 +109,21 @@ def _histograms(table: Slots, slots: I64, values: F64, lines: I64, ts: F64, scra
         },
     )
     return rows if keep.all() else Rows(rows.table, rows.data.filter(pa.array(keep)))
+
+
+def _order(table: Slots, slots: I64, ts: F64, scrapes: I64) -> tuple[I64, I64]:
+    """The order by scrape, time, turn, histogram and bound, and the turn: how often that part came before."""
+    when = np.where(np.isnan(ts), -np.inf, ts)
+    moment: I64 = np.cumsum(_changed(scrapes, when))
+    if moment[-1] > len(np.unique(scrapes)):  # some samples name times of their own
+        moment = np.unique(np.stack((scrapes, when)), axis=1, return_inverse=True)[1].reshape(-1)
+    key = moment * (int(table.rank.max()) + 1) + table.rank[slots]
+    order = np.argsort(key, kind="stable")
+    turn = _repeats(key[order])
+    if turn.any():
+        again = np.lexsort((turn, table.histogram[slots][order], moment[order]))
+        order, turn = order[again], turn[again]
+    return order, turn
 
 
 def _known(values: F64) -> pa.Array:

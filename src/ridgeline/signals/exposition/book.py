@@ -36,6 +36,7 @@ class Slots:
     part: I64
     le: F64
     gt: F64
+    rank: I64  # place in the order by histogram, part and bound; equal where all three are
 
 
 @dataclass(frozen=True)
@@ -109,9 +110,9 @@ class Book:
         """The slots as arrays, indexed by slot number."""
         if self._arrays is None or len(self._arrays.part) != len(self.slots):
             series, histogram, part, le, gt = zip(*self.slots, strict=True) if self.slots else ((),) * 5
-            ints = (np.array(column, dtype=np.int64) for column in (series, histogram, part))
-            floats = (np.array(column, dtype=np.float64) for column in (le, gt))
-            self._arrays = Slots(next(ints), next(ints), next(ints), next(floats), next(floats))
+            ints = [np.array(column, dtype=np.int64) for column in (series, histogram, part)]
+            floats = [np.array(column, dtype=np.float64) for column in (le, gt)]
+            self._arrays = Slots(ints[0], ints[1], ints[2], floats[0], floats[1], _ranks(ints[1], ints[2], floats[0]))
         return self._arrays
 
     def series_rows(self, reading: Reading) -> Rows:
@@ -178,6 +179,17 @@ class Book:
             return "histogram"
         entry = canonical_metric(base)
         return "histogram" if entry is not None and entry.kind == "histogram" else None
+
+
+def _ranks(histogram: I64, part: I64, le: F64) -> I64:
+    order = np.lexsort((le, part, histogram))
+    fresh = np.ones(len(order), dtype=np.int64)
+    for column in (histogram, part, np.where(np.isnan(le), np.inf, le)):
+        fresh[1:] &= column[order][1:] == column[order][:-1]
+    fresh[:1] = 0
+    ranks = np.zeros(len(order), dtype=np.int64)
+    ranks[order] = np.cumsum(1 - fresh)
+    return ranks
 
 
 def _dp_rank(one: Series) -> int | None:

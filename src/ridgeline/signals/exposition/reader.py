@@ -34,14 +34,26 @@ COMMENT: Final = ord("#")
 
 @dataclass
 class _Layout:
-    """The order of keys of the latest scrape. The next one is mostly the same, and is then read without look-ups."""
+    """The lines of the latest scrape without their values. The next scrape mostly has the same, and is then read
+    without any look-up: what is left of each line behind its prefix is its value.
+    """
 
     target: str | None = None
-    keys: list[bytes] = field(default_factory=list)
+    prefixes: tuple[bytes, ...] = ()  # per line: `name{labels} `, or the whole line of a comment
+    length: int = 0  # of all prefixes
     fixed: tuple[int, ...] = ()  # positions of comments and blank lines
-    fixed_texts: tuple[bytes, ...] = ()  # the last words of these
     samples: tuple[int, ...] = ()  # positions of samples
     slots: I64 = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+
+    def values(self, target: str | None, lines: list[bytes]) -> tuple[bytes, ...] | None:
+        """The value texts of the samples; None where a line does not begin as it did the last time."""
+        if target != self.target or len(lines) != len(self.prefixes):
+            return None
+        rests = tuple(map(bytes.removeprefix, lines, self.prefixes))
+        # A prefix that is not there is not removed: the lengths then do not add up.
+        if sum(map(len, lines)) - sum(map(len, rests)) != self.length or any(pick(self.fixed, rests)):
+            return None
+        return pick(self.samples, rests)
 
 
 @dataclass
@@ -126,16 +138,16 @@ def _cut(state: _State, scrape: Scrape, number: int, line: bytes) -> None:
 
 def _take(state: _State, part: Part) -> int:
     """Read the samples of one part; returns how many."""
-    pairs = [line.rpartition(b" ") for line in part.lines]
-    keys, texts = [pair[0] for pair in pairs], [pair[2] for pair in pairs]
     target = part.scrape.target
     state.book.targets.add(target)
-    layout = state.layout
     extra: list[tuple[int, int, float, float | None]] = []
-    if layout.target != target or layout.keys != keys or pick(layout.fixed, texts) != layout.fixed_texts:
-        layout, extra = _lay_out(state, part, keys, texts)
+    layout = state.layout
+    texts = layout.values(target, part.lines)
+    if texts is None:
+        layout, extra = _lay_out(state, part)
+        texts = tuple(part.lines[at].rpartition(b" ")[2] for at in layout.samples)
     positions = np.array(layout.samples, dtype=np.int64)
-    values, sound = floats(pick(layout.samples, texts))
+    values, sound = floats(texts)
     slots = layout.slots
     if not sound.all():
         for at in positions[~sound].tolist():
@@ -158,9 +170,7 @@ def _take(state: _State, part: Part) -> int:
     return len(slots)
 
 
-def _lay_out(
-    state: _State, part: Part, keys: list[bytes], texts: list[bytes]
-) -> tuple[_Layout, list[tuple[int, int, float, float | None]]]:
+def _lay_out(state: _State, part: Part) -> tuple[_Layout, list[tuple[int, int, float, float | None]]]:
     """The layout of a scrape whose keys are not the latest ones; lines with more than key and value come extra."""
     book, target = state.book, part.scrape.target
     for line in part.lines:
@@ -171,10 +181,13 @@ def _lay_out(
     memo = book.memo(target)
     fixed, samples, slots, odd, cacheable = [], [], [], [], True
     extra: list[tuple[int, int, float, float | None]] = []
-    for at, key in enumerate(keys):
+    prefixes: list[bytes] = []
+    for at, line in enumerate(part.lines):
+        key = line.rpartition(b" ")[0]
         slot = memo.get(key)
+        prefixes.append(line if slot is None else line[: len(key) + 1])
         if slot is None:
-            stripped = part.lines[at].strip()
+            stripped = line.strip()
             if not stripped or stripped[0] == COMMENT:
                 fixed.append(at)
                 continue
@@ -188,6 +201,7 @@ def _lay_out(
                     else:
                         extra.append((at, other, told.value, told.ts))
                     continue
+                prefixes[at] = line[: len(key) + 1]
             except TooManySeries:
                 state.beyond += 1
                 cacheable = False
@@ -196,7 +210,12 @@ def _lay_out(
         slots.append(slot)
     state.unread.extend((part.first + at, part.lines[at].decode("utf-8", "replace")) for at in odd)
     layout = _Layout(
-        target, keys, tuple(fixed), pick(tuple(fixed), texts), tuple(samples), np.array(slots, dtype=np.int64)
+        target,
+        tuple(prefixes),
+        sum(map(len, prefixes)),
+        tuple(fixed),
+        tuple(samples),
+        np.array(slots, dtype=np.int64),
     )
     # A scrape with lines of another shape is looked at line by line each time.
     state.layout = layout if cacheable and not odd and not extra else _Layout()

@@ -8,7 +8,7 @@ from ridgeline.signals.exposition.assemble import Bools
 from ridgeline.signals.exposition.book import F64
 
 
-def pick(positions: tuple[int, ...], texts: list[bytes]) -> tuple[bytes, ...]:
+def pick(positions: tuple[int, ...], texts: tuple[bytes, ...]) -> tuple[bytes, ...]:
     """The texts at these positions."""
     if len(positions) > 1:
         picked: tuple[bytes, ...] = itemgetter(*positions)(texts)
