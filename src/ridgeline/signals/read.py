@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from ridgeline.signals import jaeger, otlp, text
+from ridgeline.signals import exposition, jaeger, otlp, request_log, text
 from ridgeline.signals.detect import detect
 from ridgeline.signals.log import reader as log
 from ridgeline.signals.rows import Reading, Rows
@@ -14,6 +14,8 @@ Reader = Callable[[Blob, Reading], Iterator[Rows]]
 # Kind → reader, one line each. A kind without a line is listed as a source and not opened.
 READERS: Final[dict[str, Reader]] = {
     "log": log.read,
+    "request-log": request_log.read,
+    "exposition": exposition.read,
     "otlp": otlp.read,
     "jaeger": jaeger.read,
     "text": text.read,

@@ -57,7 +57,9 @@ class Blob:
         kind = _magic(raw.read(4))
         raw.seek(0)
         if kind == "gzip":
-            return gzip.GzipFile(fileobj=raw)  # type: ignore[return-value]
+            unpacked = gzip.GzipFile(fileobj=raw)
+            unpacked.myfileobj = raw  # type: ignore[assignment]  # closed with it; else the file stays open
+            return unpacked  # type: ignore[return-value]
         if kind == "zstd":
             return zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True, closefd=True)
         return raw

@@ -1,0 +1,84 @@
+"""Bytes of a request log → the lines that hold a JSON record (bare or behind `[time] `), and all other lines."""
+
+from typing import Final, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from ridgeline.signals.lines import I64
+
+_BRACE: Final = 0x7B
+_BRACKET: Final = 0x5B
+_SHUT: Final = 0x5D
+_SPACE: Final = 0x20
+_PREFIXES: Final = (22, 26)  # `[YYYY-MM-DD HH:MM:SS] ` and the same with milliseconds
+_PAD: Final = 32
+
+
+class Split(NamedTuple):
+    """Lines of a chunk. `body` has one string per JSON line; `others` are the remaining lines that are not blank."""
+
+    line: I64  # [n] numbers of the JSON lines
+    body: pa.Array  # [n] string, the prefix taken off
+    start: I64  # [n] where each of them begins in the chunk, prefix included
+    end: I64  # [n] where each ends, the newline not included
+    other_line: I64  # [m]
+    other_start: I64  # [m]
+    other_end: I64  # [m]
+    blank: int
+
+
+def split(data: bytes, first: int) -> Split:
+    """Lines of `data` (valid UTF-8), numbered from `first`."""
+    buf = np.frombuffer(data, dtype=np.uint8)
+    ends = np.flatnonzero(buf == 10)
+    if len(data) and data[-1] != 10:
+        ends = np.append(ends, len(data))
+    starts = np.empty(len(ends), np.int64)
+    if len(ends):
+        starts[0] = 0
+        starts[1:] = ends[:-1] + 1
+    line = np.arange(first, first + len(starts))
+    padded = buf if len(starts) and starts[-1] + _PAD < len(buf) else np.append(buf, np.zeros(_PAD, np.uint8))
+    begin = starts
+    lead = padded[starts]
+    prefixed = lead == _BRACKET
+    if prefixed.any():
+        begin = starts.copy()
+        for size in _PREFIXES:
+            fits = (padded[starts + size - 2] == _SHUT) & (padded[starts + size - 1] == _SPACE) & prefixed
+            begin[fits & (padded[np.minimum(starts + size, len(padded) - 1)] == _BRACE)] += size
+        lead = padded[begin]
+    mine = lead == _BRACE
+    if mine.all() and not prefixed.any() and len(data) and data[-1] == 10:
+        offsets = np.empty(len(starts) + 1, np.int32)
+        offsets[:-1] = starts
+        offsets[-1] = len(data)
+        body = pa.StringArray.from_buffers(len(starts), pa.py_buffer(offsets), pa.py_buffer(data))
+        none = np.zeros(0, np.int64)
+        return Split(line, body, starts, ends, none, none, none, 0)
+    others = ~mine
+    blank = np.zeros(len(starts), np.bool_)
+    for at in np.flatnonzero(others & (ends - starts < _PAD)).tolist():
+        blank[at] = not data[starts[at] : ends[at]].strip()
+    others &= ~blank
+    return Split(
+        line[mine],
+        _gathered(data, begin[mine], ends[mine]),
+        starts[mine],
+        ends[mine],
+        line[others],
+        starts[others],
+        ends[others],
+        int(blank.sum()),
+    )
+
+
+def _gathered(data: bytes, begin: I64, end: I64) -> pa.Array:
+    """Strings data[begin:end]: every second entry of one array whose offsets also cover the gaps between them."""
+    offsets = np.empty(2 * len(begin) + 1, np.int32)
+    offsets[0] = 0
+    offsets[1::2] = begin
+    offsets[2::2] = end
+    every = pa.StringArray.from_buffers(2 * len(begin), pa.py_buffer(offsets), pa.py_buffer(data))
+    return every.take(pa.array(np.arange(1, 2 * len(begin), 2)))
