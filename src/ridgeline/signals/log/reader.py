@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from ridgeline.signals.lines import I64, LogLines, Parsed, joined
-from ridgeline.signals.log import batches, time_stats
+from ridgeline.signals.log import batches, generic, time_stats, vllm
 from ridgeline.signals.log.clock import Clock
 from ridgeline.signals.log.export import records
 from ridgeline.signals.log.frame import frame
@@ -22,7 +22,14 @@ from ridgeline.signals.stream import Blob
 Parser = Callable[[LogLines, Reading], Parsed]
 
 # In order; each gets the lines that none before it understood.
-PARSERS: Final[tuple[Parser, ...]] = (batches.parse, time_stats.parse, parse_json_lines, parse_text_lines)
+PARSERS: Final[tuple[Parser, ...]] = (
+    batches.parse,
+    time_stats.parse,
+    parse_json_lines,
+    parse_text_lines,
+    vllm.parse,
+    generic.parse,
+)
 
 ESCAPES: Final = re.compile(rb"\x1b(?:\[[0-9;:?]*[ -/]*[@-~]|\][^\x07\x1b\n]{0,200}(?:\x07|\x1b\\)|[@-Z\\^_])")
 FULL_DATE: Final = re.compile(rb"(?<!\d)(19[7-9]\d|20\d\d)-\d\d-\d\d[ T]\d\d:\d\d:\d\d")
