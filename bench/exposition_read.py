@@ -21,6 +21,7 @@ from ridgeline.signals.stream import Blob
 
 FLOOR = 20.0
 RIVAL_SCRAPES = 40
+ROUNDS = 3  # the best of each side counts: neighbours on the machine slow either
 
 
 def composed(scrapes: int) -> list[str]:
@@ -56,6 +57,12 @@ def recorded(path: Path, scrapes: int) -> list[str]:
     return out
 
 
+def _rival_rate(bodies: list[str]) -> float:
+    began = time.perf_counter()
+    parsed = sum(len(family.samples) for body in bodies for family in text_string_to_metric_families(body))
+    return parsed / (time.perf_counter() - began)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("file", nargs="?", type=Path)
@@ -64,19 +71,19 @@ def main() -> int:
     texts = recorded(given.file, given.scrapes) if given.file else composed(given.scrapes)
     few = "".join(texts[:RIVAL_SCRAPES])
     bodies = [text.split("\n", 1)[1] for text in texts[:RIVAL_SCRAPES]]
-    began = time.perf_counter()
-    parsed = sum(len(family.samples) for body in bodies for family in text_string_to_metric_families(body))
-    rival = parsed / (time.perf_counter() - began)
+    rival = max(_rival_rate(bodies) for _ in range(ROUNDS))
     expected = by_library(few)
     assert flat(tables(Blob("few", None, few.encode()), Reading(1, "few"))) == expected, "a sample differs"
 
     data = "".join(texts).encode()
-    reading = Reading(1, "all")
-    began = time.perf_counter()
-    rows = sum(part.data.num_rows for part in read(Blob("all", None, data), reading))
-    took = time.perf_counter() - began
     samples = sum(1 for line in data.split(b"\n") if line.strip() and line[:1] != b"#")
-    assert (reading.understood, reading.unparsed) == (samples, 0), "a sample is missing"
+    took = float("inf")
+    for _ in range(ROUNDS):
+        reading = Reading(1, "all")
+        began = time.perf_counter()
+        rows = sum(part.data.num_rows for part in read(Blob("all", None, data), reading))
+        took = min(took, time.perf_counter() - began)
+        assert (reading.understood, reading.unparsed) == (samples, 0), "a sample is missing"
     rate = samples / took
     print(f"prometheus_client.parser  {rival:>12,.0f} samples/s")
     print(f"ridgeline                 {rate:>12,.0f} samples/s   {samples:,} samples, {rows:,} rows, {took:.2f} s")
