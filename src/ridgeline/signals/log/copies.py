@@ -1,13 +1,17 @@
 """Ranks of one group print the same line: such copies become one row, and are counted."""
 
 from collections.abc import Sequence
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
-from ridgeline.signals.lines import I64, Mask
+from ridgeline.signals.lines import I64, Mask, Parsed
+from ridgeline.signals.rows import Rows
 
-MIX = np.uint64(0x9E3779B97F4A7C15)
+MIX: Final = np.uint64(0x9E3779B97F4A7C15)
+EVENT_SAME: Final = ("ts", "kind", "dp_rank", "rid", "room", "peer", "count", "value", "attrs", "template")
 
 
 def folded(same: Sequence[npt.NDArray[np.generic]], tp_rank: I64, pp_rank: I64) -> tuple[Mask, I64]:
@@ -37,7 +41,8 @@ def folded(same: Sequence[npt.NDArray[np.generic]], tp_rank: I64, pp_rank: I64) 
 
 
 def _bits(column: npt.NDArray[np.generic]) -> npt.NDArray[np.uint64]:
-    return np.ascontiguousarray(column, dtype=np.float64).view(np.uint64)
+    kind = np.int64 if np.issubdtype(column.dtype, np.integer) else np.float64
+    return np.ascontiguousarray(column, dtype=kind).view(np.uint64)
 
 
 def _code(keys: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
@@ -54,3 +59,28 @@ def _run_index(continues: Mask) -> I64:
     start = np.maximum.accumulate(np.where(continues, 0, at))
     index: I64 = at - start
     return index
+
+
+def folded_events(parsed: Parsed) -> Parsed:
+    """The same events with those that several ranks of one group printed in one second folded into one row each."""
+    return Parsed([_fold(rows) if rows.table == "events" else rows for rows in parsed.rows], parsed.understood)
+
+
+def _fold(rows: Rows) -> Rows:
+    data = rows.data
+    if len(data) < 2:
+        return rows
+    same = []
+    for name in EVENT_SAME:
+        if name in data.column_names:
+            column = data[name].combine_chunks()
+            if pa.types.is_string(column.type):
+                column = column.dictionary_encode().indices
+            empty = float("nan") if pa.types.is_floating(column.type) else -1
+            same.append(column.fill_null(empty).to_numpy(zero_copy_only=False))
+    rank = [data[name].fill_null(-1).to_numpy() for name in ("tp_rank", "pp_rank")]
+    keep, copies = folded(same, rank[0], rank[1])
+    if keep.all():
+        return rows
+    at = data.column_names.index("copies")
+    return Rows(rows.table, data.set_column(at, "copies", pa.array(copies)).filter(pa.array(keep)))

@@ -8,7 +8,19 @@ import numpy as np
 import pyarrow as pa
 
 from ridgeline.signals.lines import I64, LogLines, Parsed, joined
-from ridgeline.signals.log import batches, generic, time_stats, vllm
+from ridgeline.signals.log import (
+    access,
+    batches,
+    chatter,
+    deaths,
+    disagg_events,
+    generic,
+    sglang_events,
+    stacks,
+    startup,
+    time_stats,
+    vllm,
+)
 from ridgeline.signals.log.clock import Clock
 from ridgeline.signals.log.export import records
 from ridgeline.signals.log.frame import frame
@@ -27,8 +39,15 @@ PARSERS: Final[tuple[Parser, ...]] = (
     time_stats.parse,
     parse_json_lines,
     parse_text_lines,
+    deaths.parse,
+    stacks.parse,
+    sglang_events.parse,
+    disagg_events.parse,
+    startup.parse,
+    access.parse,
     vllm.parse,
     generic.parse,
+    chatter.parse,
 )
 
 ESCAPES: Final = re.compile(rb"\x1b(?:\[[0-9;:?]*[ -/]*[@-~]|\][^\x07\x1b\n]{0,200}(?:\x07|\x1b\\)|[@-Z\\^_])")
