@@ -63,6 +63,7 @@ JSON_KEYS: Final[tuple[tuple[frozenset[str], Kind], ...]] = (
     (frozenset({"dp_rank", "num_reqs"}), "get-load"),
     (frozenset({"num_reqs", "num_waiting_reqs"}), "get-load"),
     (frozenset({"server_load"}), "get-load"),
+    (frozenset({"version", "num_accelerators"}), "loads"),
     (frozenset({"benchmarks"}), "client"),
     (frozenset({"itls", "ttfts"}), "client"),
     (frozenset({"request_throughput", "completed"}), "client"),
@@ -72,23 +73,29 @@ JSON_KEYS: Final[tuple[tuple[frozenset[str], Kind], ...]] = (
 )
 # Names of times and lengths that a client's own records use; two of them make a JSONL file the client's view.
 CLIENT_WORDS: Final = frozenset(
-    "send_ts sent_ts start_ts end_ts start_time end_time first_token_ts first_chunk_ts ttft ttft_s ttft_ms latency "
-    "latency_s e2e e2e_s prompt_len output_len prompt_tokens completion_tokens output_tokens input_tokens status itl "
-    "success error finish_reason".split()
-)
+    (
+        "send_ts", "sent_ts", "start_ts", "end_ts", "start_time", "end_time", "first_token_ts", "first_chunk_ts", "ttft",
+        "ttft_s", "ttft_ms", "latency", "latency_s", "e2e", "e2e_s", "prompt_len", "output_len", "prompt_tokens",
+        "completion_tokens", "output_tokens", "input_tokens", "status", "itl", "success", "error", "finish_reason",
+    )
+)  # fmt: skip
 LOG_WORDS: Final = frozenset({"message", "msg", "log", "textPayload", "MESSAGE", "@message", "_raw", "line", "body"})
 SAMPLE: Final = re.compile(
-    r"^[A-Za-z_:][\w:.]*(?:\{.*\})? +(?:[-+]?(?:\d[\d_.]*(?:[eE][-+]?\d+)?|\.\d+)|[-+]?Inf|NaN|[-+]?inf|nan)(?: -?\d+)?$"
+    r"^[A-Za-z_:][\w:.]*(?:\{.*\})? +"
+    r"(?:[-+]?(?:\d[\d_.]*(?:[eE][-+]?\d+)?|\.\d+)|[-+]?Inf|NaN|[-+]?inf|nan)(?: -?\d+)?$"
 )
+REQUEST_LINE: Final = re.compile(r'^(?:\[[^\]]{0,60}\] ?)?\{"timestamp": ?"[^"]*", ?"event": ?"(?:request|scheduler)\.')
 COMMENT: Final = re.compile(r"^# (?:HELP|TYPE|UNIT|EOF)\b")
 LAUNCH: Final = re.compile(
-    r"(?:^|[\s;&|\"'])(?:python[\d.]* -m (?:sglang[\w.]*\.(?:launch_server|launch_router)|sglang_router[\w.]*|vllm\.[\w.]+)"
+    r"(?:^|[\s;&|\"'])(?:python[\d.]* -m "
+    r"(?:sglang[\w.]*\.(?:launch_server|launch_router)|sglang_router[\w.]*|vllm\.[\w.]+)"
     r"|sglang serve|sglang\.launch_server|vllm serve)\b"
 )
 CSV_TIMES: Final = frozenset({"t", "ts", "time", "timestamp", "@timestamp"})
 CSV_SERIES: Final = re.compile(r"throughput|running|waiting|queue|usage|kv|tps", re.IGNORECASE)
 LOG_MARKS: Final = re.compile(
-    r"(?:Prefill|Decode) batch[.,\s\[]|new fill batch\. #seq|Req ?Time ?Stats\(|HTTP/\d(?:\.\d)?\" \d{3}|Avg prompt throughput:"
+    r"(?:Prefill|Decode) batch[.,\s\[]|new fill batch\. #seq|Req ?Time ?Stats\(|HTTP/\d(?:\.\d)?\" \d{3}"
+    r"|Avg prompt throughput:"
     r"|Traceback \(most recent call last\)|#running-req: |out of memory|watchdog timeout|KVTransferError|KVPoll\."
     r"|usage_metadata=|\bavailable=\d+, evictable=|Caught signal \d+|Avg generation throughput:",
     re.IGNORECASE,
@@ -141,6 +148,8 @@ def _endpoint(url: str) -> Kind:
 
 
 def _json_kind(text: str, lines: list[str]) -> Kind | None:
+    if REQUEST_LINE.match(lines[0]) and not all(REQUEST_LINE.match(line) for line in lines[:-1]):
+        return "log"  # a server log that begins with request lines
     for value in (_decoded(lines[0]), _decoded(text)):
         kind = _value_kind(value)
         if kind:
@@ -148,7 +157,7 @@ def _json_kind(text: str, lines: list[str]) -> Kind | None:
     # One document longer than the head, or cut: its first keys tell.
     keys = set(re.findall(r'"([\w@.]+)"\s*:', text[:20000]))
     kind = _keys_kind(dict.fromkeys(keys, ""))
-    if '"event": "request.' in text[:2000] or '"event":"request.' in text[:2000]:
+    if REQUEST_LINE.match(lines[0]) and all(REQUEST_LINE.match(line) for line in lines[:-1]):
         return "request-log"
     if text.startswith("{") and kind in (None, "client"):
         return "jaeger" if {"traceID", "spans"} <= keys else "prometheus-range" if "resultType" in keys else kind
@@ -190,6 +199,8 @@ def _keys_kind(value: Mapping[str, Any]) -> Kind | None:
         return "log"
     if len(CLIENT_WORDS & value.keys()) >= 2:
         return "client"
+    if value.keys() == {"version"}:
+        return "server-info"
     return "health" if value.keys() == {"status"} else None
 
 

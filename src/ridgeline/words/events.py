@@ -40,6 +40,7 @@ EVENTS: Final[dict[str, str]] = {
     "staging": "the staging buffer was too small or not complete",
     "config-mismatch": "the two sides disagree (page size, dtype, layout, parameters)",
     "storage": "an external KV store or tier failed or stalled",
+    "transfer-rate": "a transport's own throughput (value = MB/s over its window): what moved, not what the link can",
     "transfer-config": "PD parameters missing from a request",
     # life of the server
     "ready": "the server is up",

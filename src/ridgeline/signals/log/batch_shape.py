@@ -85,7 +85,7 @@ def _plan(shape: str, at: int, kind: LineKind, mark: str, iteration: int | None)
         found = ITEM.match(shape, at)
         behind = shape[found.end() : found.end() + 2] if found else ""
         stop = ". " if dotted else ", "
-        closed = behind == stop or behind == stop[0] and found is not None and found.end() + 1 == len(shape)
+        closed = behind == stop or (behind == stop[0] and found is not None and found.end() + 1 == len(shape))
         ending = found is not None and not shape[found.end() :].strip(" ")
         if found is None or not (closed or ending):
             clean = False  # what stands behind a malformed item may belong to another record
@@ -153,7 +153,7 @@ def _versions(kind: LineKind, mark: str, keys: set[str], trailing: bool) -> tupl
                 return ("0.4.10",) if "input throughput (token/s)" in keys else ("0.4.6.post5",)
             if "#prealloc-req" in keys:
                 return ("0.5.3",)
-            return ("0.4.10", "0.5.3") if trailing else ("0.4", "0.4.6.post5")
+            return ("0.4", "0.4.10", "0.5.3") if trailing else ("0.4", "0.4.6.post5")
         if "#transfer-req" in keys:
             return ("0.5.3",)
         if "#retracted-req" in keys:

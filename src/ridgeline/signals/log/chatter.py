@@ -11,9 +11,11 @@ from ridgeline.signals.rows import Reading
 # RE2 syntax.
 WARNING: Final = r"^\S+\.py:\d+: \w*Warning: "
 CHATTER: Final = (
-    r"^\s+warnings\.warn\(|^[^\[]{0,200}\d+%(?: Completed)? ?\||\d+(?:\.\d+)?(?:it/s|s/it)\]|^\s*[#=*_-]{8,}\s*$|^#.{0,200}#\s*$|^nanobind: |^ - leaked |"
+    r"^\s+warnings\.warn\(|^[^\[]{0,200}\d+%(?: Completed)? ?\||\d+(?:\.\d+)?(?:it/s|s/it)\]|^\s*[#=*_-]{8,}\s*$|"
+    r"^#.{0,200}#\s*$|^nanobind: |^ - leaked |"
     r"^ - \.\.\. skipped remainder|^See https://nanobind|^WARNING: Logging before InitGoogleLogging|"
-    r"^\[?\d*m?\]?$"
+    # what people leave where they cut a log
+    r"^\s*(?:\[(?:cut|snip(?:ped)?|truncated|omitted)\][ .\x{2026}]*|(?:\.\.\.|\x{2026})[^:=]{0,60})$"
 )
 
 

@@ -140,6 +140,18 @@ RULES: Final = (
     Rule("warmup", "disaggregation warmup", severity="info"),
     Rule("startup", "KVBootstrapServer started", r"on (?P<peer>\S+)", "info"),
     Rule("startup", "disaggregation transfer backend", r"'(?P<transfer_backend>\w+)'", "info"),
+    Rule(
+        "transfer-rate",
+        "Transfer Engine Throughput: ",
+        r"Throughput: (?P<value>\d+(?:\.\d+)?) MB/s(?: \(over last (?P<over_s>\d+)s\))?",
+        "info",
+        {"backend": "mooncake"},
+    ),
+    Rule("", "Transfer Engine parseHostNameWithPort"),
+    Rule("", "Transfer Engine RPC using"),
+    Rule("", "TcpTransport: listen on"),
+    Rule("", "MC_FORCE_TCP is set"),
+    Rule("", "Local segment descriptor not found"),  # printed by every start over TCP
     Rule("", "No IB devices specified"),
     Rule("", "failed-session probe loop"),
     Rule("", "Radix cache is disabled for decode server"),

@@ -24,6 +24,8 @@ from ridgeline.signals.log import (
 from ridgeline.signals.log.clock import Clock
 from ridgeline.signals.log.export import records
 from ridgeline.signals.log.frame import frame
+from ridgeline.signals.log.life import Life
+from ridgeline.signals.log.rules import matching
 from ridgeline.signals.log.unread import unread_rows
 from ridgeline.signals.log.version import settle
 from ridgeline.signals.log.wrapped import unwrap
@@ -45,13 +47,14 @@ PARSERS: Final[tuple[Parser, ...]] = (
     disagg_events.parse,
     startup.parse,
     access.parse,
+    chatter.parse,
     vllm.parse,
     generic.parse,
-    chatter.parse,
 )
 
 ESCAPES: Final = re.compile(rb"\x1b(?:\[[0-9;:?]*[ -/]*[@-~]|\][^\x07\x1b\n]{0,200}(?:\x07|\x1b\\)|[@-Z\\^_])")
 FULL_DATE: Final = re.compile(rb"(?<!\d)(19[7-9]\d|20\d\d)-\d\d-\d\d[ T]\d\d:\d\d:\d\d")
+REQUEST_WORDS: Final = r'^(?:\{"timestamp": "|Receive(?: OpenAI)?: obj=|Finish: obj=)'
 UTF16: Final = (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -62,6 +65,7 @@ def read(blob: Blob, reading: Reading) -> Iterator[Rows]:
     year = int(seen.group(1)) if seen else None
     clock = Clock(reading, year)
     held: LogLines | None = None
+    life = Life()
     for numbers, data in _runs(blob, reading, head):
         lines, blank = frame(data, numbers, clock)
         if held is None and clock.learnt:
@@ -73,34 +77,43 @@ def read(blob: Blob, reading: Reading) -> Iterator[Rows]:
         lines = lines if held is None else joined(held, lines)
         at = _last_second(lines)
         held = _part(lines, at, len(lines))
-        yield from route(_part(lines, 0, at), reading)
+        yield from life.follow(route(_part(lines, 0, at), reading))
     if held is not None:
-        yield from route(held, reading)
+        yield from life.follow(route(held, reading))
     clock.say(reading)
     settle(reading)
 
 
-def route(lines: LogLines, reading: Reading) -> Iterator[Rows]:
+def route(lines: LogLines, reading: Reading) -> list[Rows]:
     """Hand lines to the parsers in order; count what was understood and give the rest as `unread` rows."""
+    out: list[Rows] = []
     known = lines.ts[~np.isnan(lines.ts)]
     if len(known):
         reading.saw(float(known.min()), float(known.max()))
     lines, parts = unwrap(lines)
     reading.understood += parts
+    aside: list[LogLines] = []
     for parse in PARSERS:
         if not len(lines):
-            return
+            break
         parsed = parse(lines, reading)
-        yield from parsed.rows
-        taken = int(parsed.understood.sum())
-        if taken:
-            reading.understood += taken
+        out.extend(parsed.rows)
+        reading.understood += int(parsed.understood.sum())
+        if parsed.understood.any():
             lines = lines.pick(~parsed.understood)
-    reading.unparsed += len(lines)
-    if len(lines):
-        rows, errors = unread_rows(lines, reading)
-        reading.unparsed_errors += errors
-        yield rows
+        if parse is parse_text_lines:
+            # A request's own words may look like anything: what its parsers could not read, no other one may.
+            words = matching(lines.body, REQUEST_WORDS)
+            if words.any():
+                aside.append(lines.pick(words))
+                lines = lines.pick(~words)
+    for left in (*aside, lines):
+        if len(left):
+            rows, errors = unread_rows(left, reading)
+            reading.unparsed += len(left)
+            reading.unparsed_errors += errors
+            out.append(rows)
+    return out
 
 
 def _runs(blob: Blob, reading: Reading, head: bytes) -> Iterator[tuple[I64 | int, bytes]]:

@@ -10,6 +10,7 @@ import numpy as np
 from ridgeline.signals.lines import LogLines, Mask, Parsed
 from ridgeline.signals.log.rules import Rule, apply_rules, in_turn, matching, table_rows
 from ridgeline.signals.log.server_args import NUMBERS, arguments
+from ridgeline.signals.log.version import narrow
 from ridgeline.signals.rows import Reading
 
 POOL: Final = re.compile(
@@ -49,9 +50,7 @@ TALK: Final = (
 
 # Talk with such a word in it is not taken for granted, but for a few that are known to be harmless.
 TROUBLE: Final = r"(?i)\b(?:error|exception|failed|failure|fatal|timed? ?out|unreachable|killed|crash\w*)\b"
-CALM: Final = (
-    r"^(?:Ignore import error|Fail to set RLIMIT|post-warmup freeze_gc failed|SGLANG_CPU_OMP|The total number of)"
-)
+CALM: Final = r"^(?:Auto-set |Ignore import error|Fail to set RLIMIT|post-warmup freeze_gc failed|SGLANG_CPU_OMP|The total number of)"
 
 
 def parse(lines: LogLines, reading: Reading) -> Parsed:
@@ -68,6 +67,8 @@ def _args(lines: LogLines, reading: Reading) -> Parsed:
         if not found:
             reading.note(f"{reading.path}:{int(lines.line[i])}: server arguments in no known form; not read")
             continue
+        if lines.body[i].as_py().startswith("server_args={"):
+            narrow(reading, ("0.5.23",))
         mode = found.get("disaggregation_mode", "")
         role = mode if mode in ("prefill", "decode") else "unified" if mode in ("null", "None", "none", "") else None
         reading.role = role or reading.role
