@@ -36,6 +36,13 @@ ROLES_SQL: Final = """
 """
 
 
+# Temporary tables of the merge, dropped once `requests` stands.
+WORK: Final = (
+    *("said", "tie", "twice", "part", "member", "request_key", "pairs", "client_link", "linked", "merged"),
+    *("ids", "stage_sum", "ending", "attrs_done"),
+)
+
+
 def assemble(con: duckdb.DuckDBPyConnection, spill: Spill, sources: Sequence[Source]) -> None:
     """Make every table of `model.tables.TABLES` on `con`: in memory while small, else as Parquet below the spill."""
     out: Path | None = spill.folder / "tables" if spill.large else None
@@ -71,10 +78,10 @@ def assemble(con: duckdb.DuckDBPyConnection, spill: Spill, sources: Sequence[Sou
     _number(con, out)
     merge(con, {a.source: a.offset_s for a in anchors})
     con.execute(f"CREATE OR REPLACE TEMP TABLE attrs_done AS {ATTRS_SQL}")
-    con.execute("CREATE OR REPLACE TABLE request_attrs AS SELECT * EXCLUDE (at) FROM attrs_done ORDER BY at")
+    con.execute("CREATE OR REPLACE TABLE request_attrs AS SELECT * EXCLUDE (place) FROM attrs_done ORDER BY place")
     said = clocks.rows(rows, zone, anchors, clocks.skews(con))
     replace_table(con, "clocks", pa.Table.from_pylist(said, schema=schema("clocks")))
-    for name in ("said", "member", "part", "twice", "linked", "merged", "request_key", "ids", "stage_sum", "attrs_done"):
+    for name in WORK:
         con.execute(f"DROP TABLE IF EXISTS temp.{name}")
 
 
@@ -87,12 +94,9 @@ def _traces(con: duckdb.DuckDBPyConnection, sources: Sequence[Source]) -> list[T
         said = roles.get(r.source, frozenset())
         # A reader that names no role for the whole may still name one on every row.
         role = r.role or (next(iter(said)) if len(said) == 1 else None)
-        traces.append(
-            Trace(
-                r.source, r.path, r.kind, role, s.label.name if s.label else None, said,
-                ranks.get(r.source, frozenset()), r.from_ts, r.to_ts,
-            )  # fmt: skip
-        )
+        name = s.label.name if s.label else None
+        at = ranks.get(r.source, frozenset())
+        traces.append(Trace(r.source, r.path, r.kind, role, name, said, at, r.from_ts, r.to_ts))
     return traces
 
 
@@ -128,7 +132,9 @@ def _source_rows(sources: Sequence[Source], servers: Servers, zone: Sequence[Zon
     return rows
 
 
-def _events(con: duckdb.DuckDBPyConnection, shifted: bool, aliased: bool, kinds: dict[int, str], out: Path | None) -> None:
+def _events(
+    con: duckdb.DuckDBPyConnection, shifted: bool, aliased: bool, kinds: dict[int, str], out: Path | None
+) -> None:
     """Events, with the restarts that only the boots of a server show."""
     finish(con, "events", shifted, aliased, None)
     restarts = finish_servers(con, kinds)
@@ -149,10 +155,8 @@ def store_table(con: duckdb.DuckDBPyConnection, table: str, out: Path) -> None:
 
 def _number(con: duckdb.DuckDBPyConnection, out: Path | None) -> None:
     """The view `numbered`: `records` with an `id` in reading order."""
-    if out is None:
-        con.execute("CREATE OR REPLACE TEMP VIEW numbered AS SELECT rowid AS id, * FROM records")
-    else:
+    numbered = "SELECT rowid AS id, * FROM records"
+    if out is not None:
         source = parquet([out / "records.parquet"], row_numbers=True)
-        con.execute(
-            f"CREATE OR REPLACE TEMP VIEW numbered AS SELECT file_row_number AS id, * EXCLUDE (file_row_number) FROM {source}"
-        )
+        numbered = f"SELECT file_row_number AS id, * EXCLUDE (file_row_number) FROM {source}"
+    con.execute(f"CREATE OR REPLACE TEMP VIEW numbered AS {numbered}")

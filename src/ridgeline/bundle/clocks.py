@@ -125,8 +125,11 @@ def rows(
         clock = s["clock"] or "wall"
         if number in zone:
             z = zone[number]
-            basis = f"naive times moved by {z.add_s / 3600:+.2f} h: {z.basis} ({z.anchors})"
+            moved = f"moved by {z.add_s / 3600:+g} h" if z.add_s else "are UTC"
+            basis = f"naive times {moved}: {z.basis} ({z.anchors})"
             out.append({"clock": clock, "source": number, "offset_s": z.add_s, "error_s": LINE_S, "basis": basis})
+        elif s["from_ts"] is None:
+            continue
         elif clock == "naive":
             basis = "no zone given and no anchor: read as UTC"
             out.append({"clock": clock, "source": number, "offset_s": None, "error_s": None, "basis": basis})

@@ -20,7 +20,7 @@ WORKED: Final[dict[str, str]] = {
     "tpot_s": "coalesce(tpot_s, CASE WHEN completion_tokens > 1 AND e2e_s >= ttft_s AND ttft_s >= 0"
     " THEN (e2e_s - ttft_s) / (completion_tokens - 1) END)",
 }
-COLUMNS: Final = ",\n        ".join(f'{WORKED.get(name, f"parts.{chr(34)}{name}{chr(34)}")} AS "{name}"' for name in REQUEST)
+COLUMNS: Final = ", ".join(f"{WORKED[n]} AS {n}" if n in WORKED else f'parts."{n}"' for n in REQUEST)
 
 # A request that arrived and never finished ended somehow if the client or an abort line of the log says so.
 DERIVED_SQL: Final = f"""
@@ -36,17 +36,17 @@ DERIVED_SQL: Final = f"""
                 WHEN m.finish_reason = 'abort' AND m.status_code IN (429, 503)
                     AND coalesce(m.completion_tokens, 0) = 0 AND m.scheduled_ts IS NULL THEN 'rejected'
                 WHEN m.state NOT IN ('received', 'unfinished') THEN m.state
-                WHEN m.finished_ts IS NOT NULL OR m.finish_reason IS NOT NULL THEN
+                WHEN (m.finished_ts IS NOT NULL AND m.finish_said) OR m.finish_reason IS NOT NULL THEN
                     CASE WHEN m.finish_reason = 'abort' THEN 'aborted' ELSE 'finished' END
                 WHEN c.state IN ('aborted', 'rejected', 'error') THEN c.state
                 WHEN e.kind IN ('abort', 'client-disconnect') THEN 'aborted'
                 WHEN e.kind = 'queue-full' THEN 'rejected'
                 WHEN e.kind IS NOT NULL THEN 'error'
                 WHEN m.state = 'unfinished' THEN 'unfinished'
-                WHEN m.only_arrival OR m.state = 'received' THEN
+                WHEN m.arrived OR m.state = 'received' THEN
                     CASE WHEN coalesce(m.scheduled_ts, m.first_token_ts) IS NULL THEN 'received' ELSE 'unfinished' END
                 -- seen by a source that writes at the end only
-                WHEN m.e2e_s IS NOT NULL OR m.forward_s IS NOT NULL THEN 'finished'
+                WHEN m.finish_said AND (m.e2e_s IS NOT NULL OR m.forward_s IS NOT NULL) THEN 'finished'
             END AS state,
             coalesce(m.status_code, CASE WHEN m.finished_ts IS NULL THEN c.status_code END) AS status_code,
             coalesce(m.abort_message, CASE WHEN m.finished_ts IS NULL THEN coalesce(c.abort_message, e.text) END)
@@ -59,8 +59,10 @@ DERIVED_SQL: Final = f"""
     timed AS (
         SELECT
             * REPLACE (
+                CASE WHEN state NOT IN ('received', 'unfinished') THEN finished_ts END AS finished_ts,
                 coalesce(ttft_s, first_token_ts - received_ts) AS ttft_s,
-                coalesce(e2e_s, finished_ts - received_ts) AS e2e_s,
+                CASE WHEN state NOT IN ('received', 'unfinished') THEN coalesce(e2e_s, finished_ts - received_ts) END
+                    AS e2e_s,
                 coalesce(queued_ts, CASE WHEN coalesce(retractions, 0) = 0 THEN scheduled_ts - queue_s END)
                     AS queued_ts
             )

@@ -20,6 +20,7 @@ NAIVE: Final[dict[str, tuple[str, ...]]] = {
     "records": tuple(name for name in TABLES["records"] if name.endswith("_ts")),
 }
 ALIASED: Final = frozenset(("stages", "events", "spans", "request_attrs", "prompts"))
+SIDES: Final = (None, "prefill", "decode", "gateway", "client")
 MADE: Final = frozenset(("requests", "sources", "clocks"))  # not given by readers
 
 # `getvariable` lists are indexed by source number (1-based), so no join disturbs the order of rows.
@@ -43,9 +44,9 @@ def prepare(
 ) -> None:
     """Set what the macros look up: per source (1..count) its server by role of the row, its role, its zone."""
     numbers = range(1, count + 1)
-    for name, side in (("any", None), ("prefill", "prefill"), ("decode", "decode"), ("gateway", "gateway"), ("client", "client")):
+    for side in SIDES:
         values = [servers.of.get((n, side)) for n in numbers]
-        con.execute(f"SET VARIABLE server_{name} = $values::VARCHAR[]", {"values": values})
+        con.execute(f"SET VARIABLE server_{side or 'any'} = $values::VARCHAR[]", {"values": values})
     known = [roles.get(n) or servers.roles.get(servers.of.get((n, None)) or "") for n in numbers]
     con.execute("SET VARIABLE role_any = $values::VARCHAR[]", {"values": known})
     by_source = {z.source: z.add_s for z in zones}
@@ -69,7 +70,7 @@ def select_sql(table: str, shift: bool, aliased: bool) -> str:
     source = f"raw_{table} AS t"
     if aliased and table in ALIASED:
         # A join may reorder: number the rows as they come, then sort by that number.
-        source = f"(SELECT *, row_number() OVER () AS at FROM raw_{table}) AS t LEFT JOIN alias AS a USING (rid)"
+        source = f"(SELECT *, row_number() OVER () AS place FROM raw_{table}) AS t LEFT JOIN alias AS a USING (rid)"
     parts: list[str] = []
     for name in columns:
         if name == "server":
@@ -83,7 +84,7 @@ def select_sql(table: str, shift: bool, aliased: bool) -> str:
             parts.append(f'{_moved(table, name)} AS "{name}"')
         else:
             parts.append(f't."{name}"')
-    order = " ORDER BY at" if aliased and table in ALIASED else ""
+    order = " ORDER BY place" if aliased and table in ALIASED else ""
     return f"SELECT {', '.join(parts)} FROM {source}{order}"
 
 

@@ -14,9 +14,15 @@ from typing import Final
 
 import duckdb
 
-from ridgeline.bundle.precedence import ORIGINS, origin_of
+from ridgeline.bundle.precedence import FINISHING, ORIGINS, origin_of
 
 ORIGIN_SQL: Final = "SELECT DISTINCT kind, event, role = 'client' AS client FROM numbered ORDER BY ALL"
+
+ORIGIN_MAP_SQL: Final = """
+    CREATE OR REPLACE TEMP TABLE origin_map (
+        kind VARCHAR, event VARCHAR, client BOOLEAN, origin VARCHAR, ends BOOLEAN
+    )
+"""
 
 # `done` is when the statement was made; stamps of whole seconds may lie up to a second later.
 MEMBER_SQL: Final = """
@@ -39,6 +45,8 @@ MEMBER_SQL: Final = """
         CASE WHEN r.received_ts > 631152000 THEN r.received_ts END AS received_ts,
         r.logged_ts,
         coalesce(r.finished_ts, r.logged_ts, r.received_ts) AS done,
+        -- this statement tells an outcome: its writer writes at the end, or names one
+        o.ends OR coalesce(r.state NOT IN ('received', 'unfinished'), FALSE) AS ended,
         r.completion_tokens = 0 AND r.finish_reason = 'length' AND coalesce(r.n, 1) > 1 AS fill
     FROM numbered AS r
     JOIN origin_map AS o
@@ -46,7 +54,7 @@ MEMBER_SQL: Final = """
         AND o.event IS NOT DISTINCT FROM r.event
         AND o.client IS NOT DISTINCT FROM (r.role = 'client')
     LEFT JOIN alias AS a ON a.rid = r.rid
-    WHERE r.rid IS NOT NULL OR o.origin NOT IN ('openai', 'received', 'span', 'time-stats', 'log')
+    WHERE r.rid IS NOT NULL OR o.origin NOT IN ('openai', 'received', 'span', 'time_stats', 'log')
     ORDER BY r.id
 """
 
@@ -79,16 +87,27 @@ BATCHES_SQL: Final = "SELECT count(*) FROM said WHERE n > 1 AND origin <> 'clien
 # What ties the parts of an n > 1 request; the arrival's id names the whole.
 TIES_SQL: Final = """
     CREATE OR REPLACE TEMP TABLE tie AS
-    WITH part AS (
+    WITH mono_at AS (
+        -- a trace knows the arrival's wall time only: the request log knows both
+        SELECT server, role, round(received_ts, 6) AS at_ts, min(mono) AS mono
+        FROM said
+        WHERE n > 1 AND mono IS NOT NULL AND received_ts IS NOT NULL
+        GROUP BY ALL
+    ),
+    part AS (
         SELECT
-            id, server, role, rid, origin, arrival, parent_rid, fill, done,
+            id, s.server, s.role, rid, arrival, parent_rid,
             coalesce(
-                'm' || mono,
+                'm' || s.mono,
+                'm' || m.mono,
                 'p' || parent_rid,
                 CASE WHEN arrival THEN 'p' || rid END,
                 't' || received_ts
             ) AS tie
-        FROM said
+        FROM said AS s
+        LEFT JOIN mono_at AS m
+            ON m.at_ts = round(s.received_ts, 6)
+            AND m.server IS NOT DISTINCT FROM s.server AND m.role IS NOT DISTINCT FROM s.role
         WHERE n > 1 AND origin <> 'client'
     ),
     named AS (
@@ -179,12 +198,11 @@ def find_members(con: duckdb.DuckDBPyConnection) -> list[str]:
     Steps that only unusual input needs (ids without a server, n > 1, repeated ids) run only on such input.
     """
     rows = con.execute(ORIGIN_SQL).fetchall()
-    table = [(kind, event, client, origin_of(kind, event, "client" if client else None)) for kind, event, client in rows]
-    con.execute(
-        "CREATE OR REPLACE TEMP TABLE origin_map (kind VARCHAR, event VARCHAR, client BOOLEAN, origin VARCHAR)"
-    )
+    named = [(*row, origin_of(row[0], row[1], "client" if row[2] else None)) for row in rows]
+    table = [(*row, row[3] in FINISHING) for row in named]
+    con.execute(ORIGIN_MAP_SQL)
     if table:
-        con.executemany("INSERT INTO origin_map VALUES (?, ?, ?, ?)", table)
+        con.executemany("INSERT INTO origin_map VALUES (?, ?, ?, ?, ?)", table)
     con.execute(MEMBER_SQL)
     if _count(con, HOMELESS_SQL):
         con.execute(HOMES_SQL)
@@ -197,7 +215,7 @@ def find_members(con: duckdb.DuckDBPyConnection) -> list[str]:
     else:
         con.execute("CREATE OR REPLACE TEMP TABLE part (id BIGINT, several BOOLEAN, part BIGINT)")
     con.execute(MEMBERS_SQL)
-    there = {origin for *_, origin in table}
+    there = {origin for *_, origin in named}
     return [o for o in ORIGINS if o in there] + sorted(there - set(ORIGINS))
 
 

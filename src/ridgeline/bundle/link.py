@@ -24,7 +24,8 @@ KEY_SQL: Final = """
         max(choice) AS choice,
         max(room) AS room,
         max(n) AS n,
-        bool_and(arrival) AS only_arrival,
+        -- an arrival's own id never finishes where its parts have other ids; its span is closed with the last of them
+        coalesce(rid = max(parent_rid), FALSE) AND NOT bool_or(ended AND origin <> 'span') AS silent,
         bool_or(several) AS several,
         bool_or(fill) AS fill,
         min(coalesce(received_ts, done)) AS at_ts,
@@ -38,16 +39,17 @@ KEY_SQL: Final = """
 PARTS_SQL: Final = """
     CREATE OR REPLACE TEMP TABLE request_key AS
     WITH wholes AS (
-        SELECT *, CASE WHEN n > 1 THEN coalesce(parent_rid, CASE WHEN several THEN rid END) END AS whole FROM request_key
+        SELECT *, CASE WHEN n > 1 THEN coalesce(parent_rid, CASE WHEN several THEN rid END) END AS whole
+        FROM request_key
     ),
     counted AS (
         SELECT
             *,
-            CASE WHEN whole IS NOT NULL AND NOT only_arrival THEN row_number() OVER (
-                PARTITION BY server, role, whole, only_arrival, fill ORDER BY part, done_ts, first_id
+            CASE WHEN whole IS NOT NULL AND NOT silent THEN row_number() OVER (
+                PARTITION BY server, role, whole, silent, fill ORDER BY part, done_ts, first_id
             ) - 1 END AS nth,
-            count(*) FILTER (WHERE NOT only_arrival) OVER (PARTITION BY server, role, whole) AS parts,
-            count(*) FILTER (WHERE NOT only_arrival AND NOT coalesce(fill, FALSE))
+            count(*) FILTER (WHERE NOT silent) OVER (PARTITION BY server, role, whole) AS parts,
+            count(*) FILTER (WHERE NOT silent AND NOT coalesce(fill, FALSE))
                 OVER (PARTITION BY server, role, whole) AS answers,
             min({received}) OVER (PARTITION BY server, role, whole) AS arrival_id
         FROM wholes
@@ -58,13 +60,13 @@ PARTS_SQL: Final = """
         CASE WHEN whole IS NULL THEN parent_rid ELSE whole END AS parent_rid,
         CASE
             WHEN whole IS NULL THEN choice
-            WHEN only_arrival OR fill OR (parts > n AND nth = 0 AND NOT coalesce(fill, FALSE) AND answers > n) THEN NULL
+            WHEN silent OR fill OR (parts > n AND nth = 0 AND NOT coalesce(fill, FALSE) AND answers > n) THEN NULL
             WHEN answers > n THEN nth - 1
             ELSE nth
         END AS choice
     FROM counted
     -- the arrival is a row of its own only while some of its parts never spoke
-    WHERE whole IS NULL OR NOT only_arrival OR answers < n
+    WHERE whole IS NULL OR NOT silent OR answers < n
 """
 
 PAIRS_SQL: Final = """
@@ -162,7 +164,7 @@ LINKED_SQL: Final = """
 
 
 def link(con: duckdb.DuckDBPyConnection, origins: list[str]) -> None:
-    """Make `linked` (one row per request, with `request`, `id_<k>` per origin, `client_id`, `pair_id`) from `member`."""
+    """Make `linked` from `member`: one row per request, with `id_<k>` per origin, `client_id`, `pair_id`."""
     ids = ", ".join(f"min(id) FILTER (WHERE origin = $o{k}) AS id_{k}" for k in range(len(origins)))
     names: dict[str, Any] = {f"o{k}": origin for k, origin in enumerate(origins)}
     con.execute(KEY_SQL.format(ids=ids), names)

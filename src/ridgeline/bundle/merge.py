@@ -12,7 +12,7 @@ import duckdb
 from ridgeline.bundle.derive import DERIVED_SQL
 from ridgeline.bundle.keys import find_members
 from ridgeline.bundle.link import link
-from ridgeline.bundle.precedence import AGREE, STAGE_COLUMNS, order_for
+from ridgeline.bundle.precedence import AGREE, FINISHING, STAGE_COLUMNS, order_for
 from ridgeline.model.tables import REQUEST
 
 EARLIEST_TS: Final = 631152000.0  # 1990-01-01
@@ -40,7 +40,7 @@ ENDINGS_SQL: Final = """
 
 ATTRS_SQL: Final = """
     SELECT a.* REPLACE (coalesce(a.request, l.request) AS request)
-    FROM (SELECT *, row_number() OVER () AS at FROM request_attrs) AS a
+    FROM (SELECT *, row_number() OVER () AS place FROM request_attrs) AS a
     LEFT JOIN (
         SELECT m.source, m.line, m.rid, min(k.request) AS request
         FROM member AS m
@@ -49,7 +49,7 @@ ATTRS_SQL: Final = """
             AND k.server IS NOT DISTINCT FROM m.server AND k.role IS NOT DISTINCT FROM m.role
         GROUP BY ALL
     ) AS l ON l.source = a.source AND l.line = a.line AND l.rid IS NOT DISTINCT FROM a.rid
-    ORDER BY a.at
+    ORDER BY a.place
 """
 
 
@@ -138,6 +138,8 @@ def _merged_sql(origins: Sequence[str], present: Mapping[str, set[str]], stage_c
             )
     conflicts = " + ".join(f"coalesce(CAST({test} AS INTEGER), 0)" for test in wrong) or "0"
     kinds = ", ".join(f"CASE WHEN k.id_{i} IS NOT NULL THEN '{_kind(o)}' END" for i, o in enumerate(origins))
+    finish = " OR ".join(f"k.id_{i} IS NOT NULL" for i, o in enumerate(origins) if o in FINISHING) or "FALSE"
+    arrived = " OR ".join(f"k.id_{i} IS NOT NULL" for i, o in enumerate(origins) if o == "received") or "FALSE"
     joins = "\n".join(f"LEFT JOIN numbered AS o{i} ON o{i}.id = k.id_{i}" for i in range(len(origins)))
     ranked = [at[o] for o in order_for("rid", origins)]
     return f"""
@@ -146,10 +148,11 @@ def _merged_sql(origins: Sequence[str], present: Mapping[str, set[str]], stage_c
             k.request,
             CASE WHEN k.rid[1] <> chr(1) THEN k.rid END AS key_rid,
             k.linked_rid, k.linked_parent, k.parent_rid, k.choice, k.server, k.role, k.room, k.client_rid,
-            k.only_arrival, k.part, k.several, k.client_id, k.pair_id, k.unpaired, k.first_id,
+            {arrived} AS arrived, k.part, k.several, k.client_id, k.pair_id, k.unpaired, k.first_id,
             {", ".join(columns)},
             {conflicts} + CAST(k.unpaired AS INTEGER) AS conflicts,
-            list_distinct(list_filter([{kinds}], lambda x: x IS NOT NULL)) AS kinds,
+            list_sort(list_distinct(list_filter([{kinds}], lambda x: x IS NOT NULL))) AS kinds,
+            {finish} AS finish_said,
             coalesce({", ".join(f"{o}.source" for o in ranked) or "NULL"}) AS source,
             coalesce({", ".join(f"{o}.line" for o in ranked) or "NULL"}) AS line
         FROM linked AS k

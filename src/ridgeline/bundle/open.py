@@ -62,7 +62,8 @@ def open_bundle(folder: Path) -> View:
     except (OSError, ValueError) as e:
         raise InputError(f"{folder}/{MANIFEST}: cannot be read ({e}); ingest the sources again") from e
     if manifest.get("schema") != f"{BUNDLE_SCHEMA}1":
-        raise InputError(f"{folder}: is a bundle of schema {manifest.get('schema')}; this version reads {BUNDLE_SCHEMA}1")
+        schema = manifest.get("schema")
+        raise InputError(f"{folder}: is a bundle of schema {schema}; this version reads {BUNDLE_SCHEMA}1")
     con = connect()
     for table in TABLES:
         path = folder / "tables" / f"{table}.parquet"

@@ -27,6 +27,7 @@ HINTS: Final = (
     (re.compile(r"decode", re.IGNORECASE), "decode"),
     (re.compile(r"router|gateway", re.IGNORECASE), "gateway"),
 )
+ENGINE_ROLES: Final = ("unified", "prefill", "decode")
 OVERLAP_S: Final = 1.0
 
 
@@ -107,7 +108,7 @@ def _by_folder(traces: Iterable[Trace]) -> list[_Unit]:
     for key, unit in list(units.items()):
         if unit.role is None and unit.label is None:
             # What says no role belongs to the one server of its folder that says one.
-            homes = [u for u in units.values() if u.folder == unit.folder and u.role in ("unified", "prefill", "decode")]
+            homes = [u for u in units.values() if u.folder == unit.folder and u.role in ENGINE_ROLES]
             if len(homes) == 1:
                 homes[0].members += unit.members
                 del units[key]
@@ -230,7 +231,7 @@ def _rows(
     for trace in traces:
         if trace.kind not in FREE and trace.role != "client" and not _mixed(trace):
             continue
-        near = _near(trace, units, names) or list(roles)
+        near = _near(trace, units, names) or list(roles)  # a file with both sides alone
         engines = [name for name in near if roles[name] != "gateway"]
         for side in sides:
             of_role = [name for name in near if side is not None and roles[name] == side]
@@ -242,13 +243,16 @@ def _rows(
 
 
 def _near(trace: Trace, units: Sequence[_Unit], names: Sequence[str]) -> list[str]:
-    """Servers with a source in or below the folder of a file that belongs to none; empty where there is none."""
-    here = PurePosixPath(trace.path).parent
-    return [
-        name
-        for name, unit in zip(names, units, strict=True)
-        if any(here == PurePosixPath(m.path).parent or here in PurePosixPath(m.path).parents for m in unit.members)
-    ]
+    """Servers with a source in or below the folder of a file that belongs to none, or the nearest folder above."""
+    for here in PurePosixPath(trace.path).parents:
+        near = [
+            name
+            for name, unit in zip(names, units, strict=True)
+            if any(here in PurePosixPath(m.path).parents for m in unit.members)
+        ]
+        if near:
+            return near
+    return []
 
 
 def _notes(units: Sequence[_Unit], names: Sequence[str]) -> dict[int, str]:

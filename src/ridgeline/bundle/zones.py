@@ -87,4 +87,4 @@ def _agreed(source: int, apart_s: Sequence[float], basis: str) -> Zone | None:
     close = sum(abs(a - quarter) < QUARTER_S / 3 for a in apart_s)
     if len(apart_s) < NEEDED or close < 0.8 * len(apart_s) or abs(quarter) > MOST_S:
         return None
-    return Zone(source, -quarter, close, basis)
+    return Zone(source, 0.0 - quarter, close, basis)

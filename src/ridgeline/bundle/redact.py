@@ -1,0 +1,176 @@
+"""What a stored bundle hides: ids and names become keyed hashes, secrets never enter.
+
+The key lies outside the bundle (`$RIDGELINE_KEY_FILE` or `~/.config/ridgeline/key`, made on first use, readable by its
+owner only): the same id hashes alike in every bundle of one user, and nobody else can try ids out against it.
+"""
+
+import hashlib
+import os
+import re
+import secrets
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+import duckdb
+
+from ridgeline.model.errors import InputError
+
+KEY_BYTES: Final = 32
+HASH_BYTES: Final = 12
+PREFIX: Final = "h:"
+
+# Columns whose values are hashed in a stored bundle.
+HASHED: Final[dict[str, tuple[str, ...]]] = {
+    "records": (
+        *("rid", "client_rid", "parent_rid", "trace_id", "lora", "routing_key", "extra_key", "session_id"),
+        *("user", "client"),
+    ),
+    "requests": (
+        *("rid", "client_rid", "parent_rid", "trace_id", "lora", "routing_key", "extra_key", "session_id"),
+        *("user", "client"),
+    ),
+    "request_attrs": ("rid",),
+    "stages": ("rid",),
+    "events": ("rid",),
+    "prompts": ("rid", "neighbour", "namespace"),
+    "spans": ("rid", "trace_id"),
+}
+# Columns of free text: secrets and prompts are cut out, the row's own id replaced.
+TEXT: Final[dict[str, tuple[str, ...]]] = {
+    "unread": ("text", "template"),
+    "events": ("text", "template", "attrs"),
+    "records": ("abort_message",),
+    "requests": ("abort_message",),
+    "spans": ("name", "attrs", "status"),
+    "config": ("value",),
+    "batches": ("extra",),
+    "loads": ("extra",),
+    "scrapes": ("endpoint", "error"),
+}
+# Attributes of a request whose values are figures or names of the software; all other values are hashed.
+OPEN_ATTRS: Final = frozenset(
+    ("disagg_prefill_dp_rank", "err_type", "weight_version", "model", "prefix_group", "arrival", "endpoint")
+)
+
+_SECRETS: Final = (
+    (re.compile(r"(?i)\b(bearer|basic|token)\s+[A-Za-z0-9._~+/=-]{8,}"), r"\1 <secret>"),
+    (re.compile(r"\b(?:hf|sk|pk|ghp|gho|ghs|glpat|xox[abp]|AKIA|ASIA|AIza|eyJ)[_-]?[A-Za-z0-9._-]{12,}"), "<secret>"),
+    (re.compile(r"\b([a-z][a-z0-9+.-]*://[^\s:/@'\"]*):[^\s@/'\"]+@", re.IGNORECASE), r"\1:<secret>@"),
+    (
+        re.compile(
+            r"(?i)([\"']?(?:[\w-]*(?:api[_-]?key|apikey|secret|password|passwd|access[_-]?key|auth[_-]?token|"
+            r"access[_-]?token|admin[_-]?key|authorization))[\"']?\s*[:=]\s*)"
+            r"(?:\"[^\"]*\"|'[^']*'|(?!None\b|null\b|False\b|True\b)[^\s,;)}\]&]+)"
+        ),
+        r"\1<secret>",
+    ),
+)
+# A prompt in a line: a text-like key with a quoted value, closed or cut.
+_PROMPTS: Final = re.compile(
+    r"""(?ix) ( ["']? \b (?: text | prompt | content | input | outputs? | query ) ["']? \s* [:=] \s* )
+        (?: " ( (?: [^"\\] | \\. ){12,} ) "? | ' ( (?: [^'\\] | \\. ){12,} ) '? )"""
+)
+_TOKENS: Final = re.compile(r"\[\s*\d+(?:\s*,\s*\d+){15,}[^\]]*\]?")
+
+
+def load_key(path: Path | None = None) -> bytes:
+    """The user's key, made if absent. Raises InputError where it can be neither read nor made."""
+    at = path or _key_path()
+    try:
+        if at.exists():
+            key = at.read_bytes()
+            if len(key) < KEY_BYTES:
+                raise InputError(f"{at}: is no key ({len(key)} bytes); move it away, a new one is made")
+            return key[:KEY_BYTES]
+        at.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        key = secrets.token_bytes(KEY_BYTES)
+        with os.fdopen(os.open(at, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as f:
+            f.write(key)
+        return key
+    except OSError as e:
+        raise InputError(
+            f"{at}: the key for hashing ids cannot be used ({e.strerror}); set RIDGELINE_KEY_FILE, or --keep-text"
+        ) from e
+
+
+def _key_path() -> Path:
+    given = os.environ.get("RIDGELINE_KEY_FILE")
+    return Path(given) if given else Path.home() / ".config" / "ridgeline" / "key"
+
+
+def key_id(key: bytes) -> str:
+    """Names the key in a manifest without giving it away."""
+    return hashlib.blake2s(b"ridgeline key id", key=key, digest_size=4).hexdigest()
+
+
+def hashed(text: str, key: bytes) -> str:
+    """The keyed hash of an id or name; a health check stays visible as one."""
+    front = "HEALTH_CHECK_" if text.startswith("HEALTH_CHECK_") else ""
+    digest = hashlib.blake2s(text.encode("utf-8", "surrogatepass"), key=key, digest_size=HASH_BYTES)
+    return front + PREFIX + digest.hexdigest()
+
+
+def scrubbed(text: str) -> str:
+    """Free text without secrets: bearer tokens, API keys, passwords in URLs and in key=value pairs."""
+    for pattern, instead in _SECRETS:
+        text = pattern.sub(instead, text)
+    return text
+
+
+def without_prompts(text: str) -> str:
+    """Free text without quoted prompts, outputs and token id lists; their length stays."""
+
+    def shortened(match: re.Match[str]) -> str:
+        return f"{match.group(1)}<{len(match.group(2) or match.group(3))} characters>"
+
+    return _TOKENS.sub("<token ids>", _PROMPTS.sub(shortened, text))
+
+
+def install(con: duckdb.DuckDBPyConnection, key: bytes | None) -> None:
+    """Make the SQL functions `hide(text)`, `scrub(text, rid)` and `hide_attr(name, value)`.
+
+    Without a key (`--keep-text`) ids and prompts stay; secrets are cut out either way.
+    """
+    cache: dict[str, str] = {}
+
+    def hide(text: str) -> str:
+        if key is None:
+            return text
+        found = cache.get(text)
+        if found is None:
+            if len(cache) > 1_000_000:
+                cache.clear()
+            found = cache[text] = hashed(text, key)
+        return found
+
+    def scrub(text: str, rid: str) -> str:
+        clean = scrubbed(text)
+        if key is None:
+            return clean
+        if len(rid) >= 4:
+            clean = clean.replace(rid, hide(rid))
+        return without_prompts(clean)
+
+    def hide_attr(name: str, value: str) -> str:
+        return value if key is None or name in OPEN_ATTRS else hide(value)
+
+    con.create_function("hide", hide, ["VARCHAR"], "VARCHAR")
+    con.create_function("scrub", scrub, ["VARCHAR", "VARCHAR"], "VARCHAR")
+    con.create_function("hide_attr", hide_attr, ["VARCHAR", "VARCHAR"], "VARCHAR")
+
+
+def redacted_sql(table: str, columns: Sequence[str]) -> str:
+    """The select list of a table as it is stored; column order as given."""
+    rid = "coalesce(rid, '')" if "rid" in columns else "''"
+    parts: list[str] = []
+    for name in columns:
+        if name in HASHED.get(table, ()):
+            parts.append(f'hide("{name}") AS "{name}"')
+        elif name in TEXT.get(table, ()):
+            parts.append(f'CASE WHEN "{name}" IS NOT NULL THEN scrub("{name}", {rid}) END AS "{name}"')
+        elif table == "request_attrs" and name == "value":
+            parts.append('CASE WHEN "value" IS NOT NULL THEN hide_attr(coalesce("name", ), "value") END AS "value"')
+        else:
+            parts.append(f'"{name}"')
+    return ", ".join(parts)

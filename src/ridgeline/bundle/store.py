@@ -1,0 +1,145 @@
+"""A view → a bundle on disk: `manifest.json`, `tables/*.parquet`, `sources/` (embedded lines, or whole files)."""
+
+import gzip
+import json
+import shutil
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from ridgeline import __version__
+from ridgeline.bundle.cite import lines_of
+from ridgeline.bundle.find import BUNDLE_SCHEMA, MANIFEST, is_bundle
+from ridgeline.bundle.raw import literal
+from ridgeline.bundle.readin import Source
+from ridgeline.bundle.redact import install, key_id, load_key, redacted_sql, scrubbed, without_prompts
+from ridgeline.bundle.view import View
+from ridgeline.model.errors import InputError
+from ridgeline.model.tables import TABLES
+from ridgeline.signals.stream import Blob
+
+ORDER: Final[dict[str, str]] = {"sources": "source", "requests": "request", "request_attrs": "source, line, name"}
+
+
+def write_bundle(
+    view: View,
+    sources: Sequence[Source],
+    out: Path,
+    *,
+    embed: bool = False,
+    keep_text: bool = False,
+    key_file: Path | None = None,
+) -> dict[str, int]:
+    """Write every table that has rows, and the manifest last, so that a folder with a manifest is whole.
+
+    `embed` copies the sources in (gzip, secrets cut out, prompts only with `keep_text`). Returns rows per table.
+    Raises InputError where `out` holds something else or cannot be written.
+    """
+    key = None if keep_text else load_key(key_file)
+    tables = _fresh(out)
+    con = view.con.cursor()
+    install(con, key)
+    rows: dict[str, int] = {}
+    for table, columns in TABLES.items():
+        count = int(con.execute(f'SELECT count(*) FROM "{table}"').fetchall()[0][0])
+        if not count:
+            continue
+        order = f" ORDER BY {ORDER[table]}" if table in ORDER else ""
+        select = f'SELECT {redacted_sql(table, list(columns))} FROM "{table}"{order}'
+        path = literal(str(tables / f"{table}.parquet"))
+        con.execute(f"COPY ({select}) TO {path} (FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 1)")
+        rows[table] = count
+    embedded = [_embed(s, out, keep_text) for s in sources] if embed else [None] * len(sources)
+    manifest = {
+        "schema": f"{BUNDLE_SCHEMA}1",
+        "ridgeline": __version__,
+        "text": "kept" if keep_text else "hashed",
+        "key_id": key_id(key) if key else None,
+        "tables": rows,
+        "sources": [_source(s, name) for s, name in zip(sources, embedded, strict=True)],
+        "notes": [note.replace(str(Path.home()), "~") for note in view.notes],
+    }
+    _dump(out / MANIFEST, manifest)
+    return rows
+
+
+def embed_lines(out: Path, cited: Iterable[tuple[str, Mapping[int, str]]], keep_text: bool = False) -> None:
+    """Keep the cited lines (shown path, number → text) of sources in the bundle, cleaned, for `show` elsewhere."""
+    for shown, lines in cited:
+        kept = {str(n): _clean(text, keep_text) for n, text in sorted(lines.items())}
+        path = out / "sources" / (_flat(shown) + ".lines.json")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        known = json.loads(path.read_bytes()) if path.exists() else {}
+        _dump(path, {"path": shown, "lines": {**known.get("lines", {}), **kept}})
+
+
+def cited_lines(sources: Sequence[Source], cited: Mapping[int, Sequence[int]]) -> list[tuple[str, dict[int, str]]]:
+    """Source number → line numbers, read back from the raw files: what `embed_lines` takes."""
+    return [(s.blob.shown, lines_of(s.blob, cited[s.reading.source])) for s in sources if s.reading.source in cited]
+
+
+def _fresh(out: Path) -> Path:
+    """The empty `tables/` folder of a new bundle; a bundle that was there is replaced, anything else refused."""
+    try:
+        if out.exists() and not out.is_dir():
+            raise InputError(f"{out}: is a file; give a folder for the bundle")
+        if out.is_dir() and any(out.iterdir()):
+            if not is_bundle(out):
+                raise InputError(f"{out}: holds something else than a bundle; give a new folder")
+            (out / MANIFEST).unlink()
+            for name in ("tables", "sources"):
+                shutil.rmtree(out / name, ignore_errors=True)
+        tables = out / "tables"
+        tables.mkdir(parents=True, exist_ok=True)
+    except OSError as e:
+        raise InputError(f"{out}: cannot be written ({e.strerror}); give another folder") from e
+    return tables
+
+
+def _source(source: Source, embedded: str | None) -> dict[str, Any]:
+    # The path is the shown one, relative to what the sources have in common: home folders and user names stay out.
+    r = source.reading
+    return {
+        "source": r.source,
+        "path": r.path,
+        "kind": r.kind,
+        "bytes": source.size,
+        "sha256": source.sha256,
+        "embedded": embedded,
+    }
+
+
+def _embed(source: Source, out: Path, keep_text: bool) -> str | None:
+    if source.reading.kind in ("empty", "binary", "dump", "duplicate"):
+        return None
+    name = f"sources/{source.reading.source:03d}-{_flat(source.blob.shown)}.gz"
+    path = out / name
+    path.parent.mkdir(exist_ok=True)
+    with path.open("wb") as raw, gzip.GzipFile(filename="", fileobj=raw, mode="wb", mtime=0, compresslevel=6) as f:
+        for _, data in source.blob.chunks(source.reading):
+            text = data.decode("utf-8", "surrogateescape")
+            cleaned = "".join(_clean(line, keep_text) for line in text.splitlines(keepends=True))
+            f.write(cleaned.encode("utf-8", "surrogateescape"))
+    return name
+
+
+def _clean(text: str, keep_text: bool) -> str:
+    clean = scrubbed(text)
+    return clean if keep_text else without_prompts(clean)
+
+
+def _flat(shown: str) -> str:
+    return "".join(c if c.isalnum() or c in "._-" else "_" for c in shown)[-120:]
+
+
+def _dump(path: Path, value: Mapping[str, Any]) -> None:
+    path.write_text(json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def embedded_blob(folder: Path, shown: str) -> Blob | None:
+    """An embedded source of a bundle by its shown path, None where it was not embedded."""
+    manifest = json.loads((folder / MANIFEST).read_bytes())
+    for entry in manifest["sources"]:
+        if entry["path"] == shown and entry["embedded"]:
+            return Blob(shown, folder / entry["embedded"])
+    return None

@@ -1,0 +1,61 @@
+"""`ridgeline ingest`: read sources into a bundle."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+
+
+def ingest(
+    *sources: str,
+    output: Annotated[Path, Parameter(name=["--output", "-o"])],
+    embed: bool = False,
+    keep_text: bool = False,
+    tz: str | None = None,
+    year: int | None = None,
+    label: tuple[str, ...] = (),
+    format: Literal["text", "json", "md"] = "text",
+    quiet: bool = False,
+) -> int:
+    """Read sources into a bundle: one folder of evidence that every command opens.
+
+    Parameters
+    ----------
+    sources
+        Files, folders, globs or - for standard input; .gz and .zst are read as they are.
+    output
+        The folder to write.
+    embed
+        Copy the sources in, secrets cut out.
+    keep_text
+        Leave prompts and ids readable instead of hashing them.
+    tz
+        Zone of log times that name none, such as Asia/Shanghai or +08:00.
+    year
+        Year of log times that name none.
+    label
+        ROLE=FILE or ROLE:NAME=FILE where content does not tell; ROLE is unified, prefill, decode, gateway or client.
+    format
+        How to print the summary.
+    quiet
+        Print nothing but errors.
+    """
+    from ridgeline.bundle.find import find
+    from ridgeline.bundle.open import read_sources
+    from ridgeline.bundle.store import write_bundle
+    from ridgeline.cli.progress import progress
+    from ridgeline.cli.sources import said, zone_of
+    from ridgeline.model.errors import InputError
+
+    found = find(sources, label)
+    if found.bundle is not None:
+        raise InputError(f"{found.bundle}: is a bundle already; give the raw sources")
+    with progress(quiet) as on_progress:
+        view, read = read_sources(found, tz=zone_of(tz), year=year, hash_all=True, on_progress=on_progress)
+        rows = write_bundle(view, read, output, embed=embed, keep_text=keep_text)
+    if not quiet:
+        print(said(view, format))
+        if format == "text":
+            total = sum(rows.values())
+            print(f"\n{output}: {len(read)} sources, {total:,} rows in {len(rows)} tables")
+    return 0
