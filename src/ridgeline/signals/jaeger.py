@@ -9,7 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from ridgeline.signals.rows import Reading, Rows, rows_of
-from ridgeline.signals.span import NO_ATTRS, Span, whole
+from ridgeline.signals.span import Span, whole
 from ridgeline.signals.stream import Blob
 from ridgeline.signals.tracetree import Forest
 
@@ -56,9 +56,7 @@ def _traces(document: Any) -> Iterator[dict[str, Any]]:
 def _span(raw: dict[str, Any], processes: dict[str, Any], number: int) -> Span:
     tags = _tags(raw.get("tags"))
     parent, links = str(raw.get("parentSpanID") or ""), []
-    for reference in raw.get("references") or ():
-        if not isinstance(reference, dict):
-            continue
+    for reference in _dicts(raw.get("references")):
         target = str(reference.get("spanID") or "").lower()
         if reference.get("refType") == "CHILD_OF" and parent.lower() in {"", target}:
             parent = target
@@ -81,7 +79,7 @@ def _span(raw: dict[str, Any], processes: dict[str, Any], number: int) -> Span:
         status=str(tags.get("otel.status_description") or ("error" if error else "")),
         attrs=tags,
         links=tuple(links),
-        marks=tuple(_mark(log) for log in raw.get("logs") or () if isinstance(log, dict)),
+        marks=tuple(_mark(log) for log in _dicts(raw.get("logs"))),
     )
 
 
@@ -90,9 +88,9 @@ def _mark(log: dict[str, Any]) -> tuple[int, str, dict[str, Any]]:
     return (whole(log.get("timestamp")) or 0) * 1000, str(fields.get("event") or fields.get("message") or ""), fields
 
 
+def _dicts(items: Any) -> list[dict[str, Any]]:
+    return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
+
+
 def _tags(items: Any) -> dict[str, Any]:
-    if not isinstance(items, list):
-        return NO_ATTRS
-    return {
-        item["key"]: item.get("value") for item in items if isinstance(item, dict) and isinstance(item.get("key"), str)
-    }
+    return {item["key"]: item.get("value") for item in _dicts(items) if isinstance(item.get("key"), str)}

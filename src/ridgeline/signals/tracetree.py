@@ -28,6 +28,32 @@ ROOM_NAME: Final = re.compile(r"\s*Bootstrap Room (0x[0-9a-fA-F]+|\d+)")
 ROLE_NAME: Final = re.compile(r"\s*(prefill|decode)?\s*Req\s+\S", re.IGNORECASE)
 RENAMED: Final = {"dispatch": "api_server_dispatch", "dc_dispatch": "dpc_dispatch"}  # 0.5.6, 0.5.9 → 0.5.23
 
+BARE_STAGES: Final = frozenset(
+    {
+        "tokenize",
+        "dispatch",
+        "api_server_dispatch",
+        "dc_dispatch",
+        "dpc_dispatch",
+        "request_process",
+        "prefill_waiting",
+        "prefill_forward",
+        "chunked_prefill",
+        "decode_forward",
+        "prefill_prepare",
+        "prefill_bootstrap",
+        "prefill_transfer_kv_cache",
+        "decode_prepare",
+        "decode_bootstrap",
+        "decode_transferred",
+        "decode_waiting",
+        "fake_output",
+        "quick_finish",
+    }
+)
+# Names that are stages of a request even where the spans above them were lost; the trace's one request has them.
+ORPHAN_STAGES: Final = BARE_STAGES - {"tokenize", "dispatch"}
+
 
 @dataclass(slots=True)
 class Trace:
@@ -83,9 +109,11 @@ class Forest:
         if trace is None:
             trace = self.traces[key] = Trace()
         self.traces.move_to_end(key)
-        if span.name == LOOP and span.start_ns > 0 and span.end_ns >= span.start_ns:
+        if span.name == LOOP and 0 < span.start_ns <= span.end_ns < 2**63:
             trace.loops.setdefault(span.parent, array("q")).extend((span.start_ns, span.end_ns))
-            trace.loop_lines.setdefault(span.parent, span)
+            first = trace.loop_lines.setdefault(span.parent, span)
+            if (span.start_ns, span.span) < (first.start_ns, first.span):
+                trace.loop_lines[span.parent] = span
             self.steps += 1
         else:
             trace.spans[span.span or f"?{len(trace.spans)}"] = span
@@ -102,6 +130,13 @@ class Forest:
         places: dict[str, Place] = {}
         for span in trace.spans.values():
             self._place(span.span, trace.spans, places)
+        requests = [span for span in trace.spans.values() if is_request(span)]
+        alone = places.get(requests[0].span) if len(requests) == 1 else None
+        for span in trace.spans.values():
+            place = places.get(span.span)
+            if place is not None and place.root is None and span.name in ORPHAN_STAGES:
+                above = alone if alone is not None and _fits(alone, span) else place
+                places[span.span] = above.below("slice", stage=span.name)
         members: dict[str, list[tuple[Span, Place]]] = {}
         for span in trace.spans.values():
             place = places.get(span.span) or Place()
@@ -113,20 +148,21 @@ class Forest:
         gaps: dict[str, array[int]] = {}
         for parent, times in trace.loops.items():
             place = self._place(parent, trace.spans, places)
+            if place.root is None and alone is not None and _fits(alone, trace.loop_lines[parent]):
+                place = alone
             first = trace.loop_lines[parent]
             folded = _folded(first, times)
             self.out["spans"].append(self._span_row(folded, place.below("slice")))
             self.out["stages"].append(self._stage_row(folded, place.below("slice"), places))
             if place.root is not None:
                 gaps.setdefault(place.root.span, array("q")).extend(times)
-        for span in trace.spans.values():
-            if is_request(span):
-                place = places.get(span.span) or Place()
-                if place.role:
-                    self.roles.add(place.role)
-                record, stages = record_of(span, place, members.get(span.span, []), gaps.get(span.span))
-                self.out["records"].append({**self._at(span), **record})
-                self.out["stages"].extend({**self._at(span), **stage} for stage in stages)
+        for span in requests:
+            place = places.get(span.span) or Place()
+            if place.role:
+                self.roles.add(place.role)
+            record, stages = record_of(span, place, members.get(span.span, []), gaps.get(span.span))
+            self.out["records"].append({**self._at(span), **record})
+            self.out["stages"].extend({**self._at(span), **stage} for stage in stages)
         for ident, place in places.items():
             if place.level in {"root", "thread"}:
                 self.known[ident] = place
@@ -227,6 +263,14 @@ def _child(above: Place, span: Span) -> Place:
     return above.below("other")
 
 
+def _fits(place: Place, span: Span) -> bool:
+    """Whether a stage whose parents were lost can be of the one request of its trace: side and time agree."""
+    root = place.root
+    other = {"prefill": "decode", "decode": "prefill"}.get(place.role or "")
+    within = root is not None and root.start_ns <= span.start_ns <= max(root.end_ns, root.start_ns)
+    return within and not (other and span.name.startswith(other))
+
+
 def _open_ends(spans: dict[str, Span]) -> None:
     """Take the end off spans that were closed only when their thread was given up: their end is no event.
 
@@ -259,28 +303,3 @@ def _folded(first: Span, times: "array[int]") -> Span:
         service=first.service,
         attrs={"steps": len(ends), "gap_max_s": gaps[-1] / 1e9, "gap_p50_s": gaps[len(gaps) // 2] / 1e9},
     )
-
-
-BARE_STAGES: Final = frozenset(
-    {
-        "tokenize",
-        "dispatch",
-        "api_server_dispatch",
-        "dc_dispatch",
-        "dpc_dispatch",
-        "request_process",
-        "prefill_waiting",
-        "prefill_forward",
-        "chunked_prefill",
-        "decode_forward",
-        "prefill_prepare",
-        "prefill_bootstrap",
-        "prefill_transfer_kv_cache",
-        "decode_prepare",
-        "decode_bootstrap",
-        "decode_transferred",
-        "decode_waiting",
-        "fake_output",
-        "quick_finish",
-    }
-)
