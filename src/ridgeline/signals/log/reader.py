@@ -47,8 +47,8 @@ PARSERS: Final[tuple[Parser, ...]] = (
     disagg_events.parse,
     startup.parse,
     access.parse,
-    chatter.parse,
     vllm.parse,
+    chatter.parse,
     generic.parse,
 )
 
