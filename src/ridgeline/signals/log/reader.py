@@ -45,9 +45,9 @@ PARSERS: Final[tuple[Parser, ...]] = (
     stacks.parse,
     sglang_events.parse,
     disagg_events.parse,
+    vllm.parse,
     startup.parse,
     access.parse,
-    vllm.parse,
     chatter.parse,
     generic.parse,
 )
