@@ -4,6 +4,7 @@ import re
 from typing import Final
 
 _QUOTED: Final = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
+QUOTED: Final = re.compile(_QUOTED)
 SIMPLE: Final = re.compile(r"\s*(\w+)=(" + _QUOTED + r"|[^,'\"\[\](){}]*)(?:,|$)")
 SECRET: Final = re.compile(r"(?i)api_?key|secret|passw|credential|hf_token|auth_token|access_token")
 CLOSERS: Final = {"(": ")", "[": "]", "{": "}"}
@@ -33,10 +34,18 @@ def items(text: str) -> dict[str, str]:
     return out
 
 
-def balanced(text: str, at: int) -> str | None:
-    """What stands between the bracket at `at` and the one that closes it; None where it never closes."""
+def balanced(text: str, at: int) -> tuple[str, int] | None:
+    """(text between the bracket at `at` and the one that closes it, index behind that); None where it never closes."""
     stop = _value_end(text[: at + LIMIT], at)
-    return text[at + 1 : stop - 1] if stop > at and text[stop - 1 : stop] == CLOSERS.get(text[at : at + 1]) else None
+    if stop <= at or text[stop - 1] != CLOSERS.get(text[at]):
+        return None
+    return text[at + 1 : stop - 1], stop
+
+
+def quoted_end(text: str, at: int) -> int:
+    """Index behind the quoted text that begins at `at`; -1 where there is none or it never closes."""
+    found = QUOTED.match(text, at)
+    return found.end() if found else -1
 
 
 def unquoted(value: str) -> str:
@@ -51,7 +60,7 @@ def _value_end(text: str, at: int) -> int:
     while i < len(text):
         c = text[i]
         if c in "'\"":
-            i = _quote_end(text, i)
+            i = quoted_end(text, i) - 1
             if i < 0:
                 return -1
         elif c in CLOSERS:
@@ -64,14 +73,3 @@ def _value_end(text: str, at: int) -> int:
             return i
         i += 1
     return -1 if stack else len(text)
-
-
-def _quote_end(text: str, at: int) -> int:
-    i = at + 1
-    while i < len(text):
-        if text[i] == "\\":
-            i += 1
-        elif text[i] == text[at]:
-            return i
-        i += 1
-    return -1

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow.compute as pc
 
 from ridgeline.signals.lines import LogLines, Parsed
-from ridgeline.signals.log.pyrepr import balanced, items, unquoted
+from ridgeline.signals.log.pyrepr import balanced, items, quoted_end, unquoted
 from ridgeline.signals.log.rules import event, event_rows, matching, table_rows
 from ridgeline.signals.rows import Reading
 
@@ -71,7 +71,13 @@ def _one(text: str, lines: LogLines, i: int, reading: Reading) -> tuple[dict[str
     """(columns of a record, an event) of one line; both None where it is neither."""
     ts = None if np.isnan(lines.ts[i]) else float(lines.ts[i])
     if found := RECEIVED.match(text):
-        return {"event": "received", "rid": found[1], "state": "received", "received_ts": ts, **_params(text)}, None
+        return {
+            "event": "received",
+            "rid": found[1],
+            "state": "received",
+            "received_ts": ts,
+            **_params(text, found.end()),
+        }, None
     if found := GENERATED.match(text):
         why = FINISH.search(text[-60:])
         reason = why[1] if why and why[1] != "streaming_complete" else None
@@ -100,12 +106,17 @@ def _one(text: str, lines: LogLines, i: int, reading: Reading) -> tuple[dict[str
     return None, None
 
 
-def _params(text: str) -> dict[str, Any]:
-    at = text.rfind(PARAMS)
-    inner = balanced(text, at + len(PARAMS) - 1) if at >= 0 else None
+def _params(text: str, at: int) -> dict[str, Any]:
+    """What stands behind `Received request RID: `: perhaps a quoted prompt, then the parameters."""
+    if text.startswith("prompt: ", at):
+        end = quoted_end(text, at + len("prompt: "))
+        at = text.find(PARAMS, at) if end < 0 else end + 2
+    if at < 0 or not text.startswith(PARAMS, at):
+        return {}
+    inner = balanced(text, at + len(PARAMS) - 1)
     if inner is None:
         return {}
-    given = items(inner)
+    given = items(inner[0])
     out: dict[str, Any] = {
         "params_logged": True,
         "n": _int(given.get("n")),
@@ -116,7 +127,7 @@ def _params(text: str) -> dict[str, Any]:
         "schema_set": any(_set(given.get(name)) for name in SCHEMAS) if given.keys() & set(SCHEMAS) else None,
         "logprobs": _set(given.get("logprobs")) if given.get("logprobs") != "0" else True,
     }
-    lora = LORA.search(text, at)
+    lora = LORA.search(text, inner[1])
     if lora and lora[1]:
         name = items(lora[1]).get("lora_name")
         out["lora"] = unquoted(name) if name else None
