@@ -1,0 +1,75 @@
+"""`ridgeline request RID`: one request from head to tail, beside a normal twin."""
+
+import json
+from dataclasses import asdict
+from typing import Literal
+
+from ridgeline.model.errors import InputError
+
+
+def request(
+    rid: str,
+    *arguments: str,
+    tz: str | None = None,
+    year: int | None = None,
+    label: tuple[str, ...] = (),
+    format: Literal["text", "json", "md"] = "text",
+    quiet: bool = False,
+) -> int:
+    """Show one request: stages to scale, what no stamp explains, and the same for a normal request of its shape.
+
+    Parameters
+    ----------
+    rid
+        The server's request id, the client's id, or the beginning of one.
+    arguments
+        Files, folders, globs, - for standard input, or one bundle.
+    tz
+        Zone of log times that name none.
+    year
+        Year of log times that name none.
+    label
+        ROLE=FILE or ROLE:NAME=FILE where content does not tell.
+    format
+        How to print.
+    quiet
+        No progress bar.
+    """
+    from ridgeline.bundle.open import open_sources
+    from ridgeline.cli.progress import progress
+    from ridgeline.cli.sources import zone_of
+    from ridgeline.facts.timeline import find, timeline, twin
+    from ridgeline.report.escape import plain
+
+    if not arguments:
+        raise InputError("request: name the sources too: ridgeline request RID SRC…")
+    with progress(quiet) as on_progress:
+        view = open_sources(arguments, tz=zone_of(tz), year=year, labels=label, on_progress=on_progress)
+    rows = find(view, rid)
+    if not rows:
+        raise InputError(
+            f"{plain(rid, 80)}: no request with this id in what was read; `ridgeline sources` shows what was"
+        )
+    shown = [timeline(row, "this request") for row in rows]
+    normal = twin(view, rows[0]["rid"])
+    if normal is not None:
+        shown.append(timeline(find(view, normal, 1)[0], "a normal one of its shape"))
+    if format == "json":
+        print(json.dumps({"schema": "ridgeline.request/1", "requests": [asdict(t) for t in shown]}, indent=1))
+        return 0
+    if format == "md":
+        from ridgeline.report.escape import markdown
+
+        for t in shown:
+            stages = ", ".join(f"{s.stage} {s.end_s - s.start_s:.3f} s" for s in t.segments)
+            facts = ", ".join(f"{k} {markdown(v, 40)}" for k, v in t.facts)
+            print(f"- {markdown(t.rid, 80)} ({t.label}): {stages or 'no stage known'}; {facts}")
+        return 0
+    from rich.console import Console
+
+    from ridgeline.report.terminal import timelines
+
+    Console(highlight=False).print(timelines(shown))
+    if normal is None:
+        print("no finished request of much the same shape was seen beside it")
+    return 0
