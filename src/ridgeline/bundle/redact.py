@@ -54,24 +54,35 @@ OPEN_ATTRS: Final = frozenset(
 )
 
 _SECRETS: Final = (
-    (re.compile(r"(?i)\b(bearer|basic|token)\s+[A-Za-z0-9._~+/=-]{8,}"), r"\1 <secret>"),
-    (re.compile(r"\b(?:hf|sk|pk|ghp|gho|ghs|glpat|xox[abp]|AKIA|ASIA|AIza|eyJ)[_-]?[A-Za-z0-9._-]{12,}"), "<secret>"),
-    (re.compile(r"\b([a-z][a-z0-9+.-]*://[^\s:/@'\"]*):[^\s@/'\"]+@", re.IGNORECASE), r"\1:<secret>@"),
+    # A token has a digit or padding in it; "bearer of" and "basic setup" have not.
+    (re.compile(r"(?i)\b(bearer|basic)[ \t]+(?=[^\s\"']*[0-9=])[A-Za-z0-9._~+/=-]{8,}"), r"\1 <secret>"),
+    (re.compile(r"\b(?:hf|sk|pk|rk|ghp|gho|ghs|ghu|glpat|xox[abprs])[_-][A-Za-z0-9._-]{12,}"), "<secret>"),
+    (re.compile(r"\b(?:(?:AKIA|ASIA)[0-9A-Z]{12,}|AIza[\w-]{20,}|eyJ[\w-]{8,}\.[\w-]+(?:\.[\w-]+)?)"), "<secret>"),
+    (re.compile(r"(://[^\s:/@'\"]*):[^\s@/'\"]+@"), r"\1:<secret>@"),
     (
         re.compile(
-            r"(?i)([\"']?(?:[\w-]*(?:api[_-]?key|apikey|secret|password|passwd|access[_-]?key|auth[_-]?token|"
-            r"access[_-]?token|admin[_-]?key|authorization))[\"']?\s*[:=]\s*)"
-            r"(?:\"[^\"]*\"|'[^']*'|(?!None\b|null\b|False\b|True\b)[^\s,;)}\]&]+)"
+            r"(?i)((?:api[_-]?key|secret|password|passwd|access[_-]?key|auth[_-]?token|access[_-]?token|admin[_-]?key"
+            r"|authorization)[\"']?[ \t]*[:=][ \t]*)"
+            r"(?:\"[^\"\n]*\"|'[^'\n]*'|(?!None\b|null\b|False\b|True\b|[\"'])[^\s,;)}\]&]+)"
         ),
         r"\1<secret>",
     ),
 )
+# Launch arguments that are secrets whatever they look like; the same words as SQL's `regexp_matches` reads them.
+SECRET_KEY: Final = r"(?i)(api_?key|secret|passw|admin_?key|auth_?token|access_?(token|key)|authorization)"
+CONFIG_VALUE_SQL: Final = f"""
+    CASE
+        WHEN regexp_matches("key", '{SECRET_KEY}')
+            AND lower("value") NOT IN ('', 'none', 'null', 'false', 'true') THEN '<secret>'
+        WHEN "value" IS NOT NULL THEN scrub("value", '')
+    END AS "value"
+"""
 # A prompt in a line: a text-like key with a quoted value, closed or cut.
 _PROMPTS: Final = re.compile(
-    r"""(?ix) ( ["']? \b (?: text | prompt | content | input | outputs? | query ) ["']? \s* [:=] \s* )
-        (?: " ( (?: [^"\\] | \\. ){12,} ) "? | ' ( (?: [^'\\] | \\. ){12,} ) '? )"""
+    r"""(?ix) ( \b (?: text | prompt | content | input | outputs? | query ) ["']? [ \t]* [:=] [ \t]* )
+        (?: " ( (?: [^"\\\n] | \\. ){12,} ) "? | ' ( (?: [^'\\\n] | \\. ){12,} ) '? )"""
 )
-_TOKENS: Final = re.compile(r"\[\s*\d+(?:\s*,\s*\d+){15,}[^\]]*\]?")
+_TOKENS: Final = re.compile(r"\[[ \t]*\d+(?:[ \t]*,[ \t]*\d+){15,}[^\]\n]*\]?")
 
 
 def load_key(path: Path | None = None) -> bytes:
@@ -165,7 +176,9 @@ def redacted_sql(table: str, columns: Sequence[str]) -> str:
     rid = "coalesce(rid, '')" if "rid" in columns else "''"
     parts: list[str] = []
     for name in columns:
-        if name in HASHED.get(table, ()):
+        if table == "config" and name == "value":
+            parts.append(CONFIG_VALUE_SQL)
+        elif name in HASHED.get(table, ()):
             parts.append(f'hide("{name}") AS "{name}"')
         elif name in TEXT.get(table, ()):
             parts.append(f'CASE WHEN "{name}" IS NOT NULL THEN scrub("{name}", {rid}) END AS "{name}"')

@@ -55,7 +55,8 @@ class _Unit:
 
     @property
     def kinds(self) -> set[str]:
-        return {m.kind for m in self.members}
+        # A log without batch lines (a request log in text form, stderr) stands beside the server's own log.
+        return {"side-log" if m.kind == "log" and not m.ranks else m.kind for m in self.members}
 
     @property
     def logs(self) -> list[Trace]:
@@ -216,7 +217,7 @@ def _names(units: Sequence[_Unit]) -> list[str]:
             wished.append(str(stem.with_name(stem.name.split(".")[0])))
         else:
             folder = str(unit.folder)
-            wished.append((unit.role or "server") if folder == "." else folder)
+            wished.append("server" if folder == "." else folder)
     return [w if wished.index(w) == i else f"{w}-{wished[:i].count(w) + 1}" for i, w in enumerate(wished)]
 
 

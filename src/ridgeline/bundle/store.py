@@ -118,8 +118,7 @@ def _embed(source: Source, out: Path, keep_text: bool) -> str | None:
     with path.open("wb") as raw, gzip.GzipFile(filename="", fileobj=raw, mode="wb", mtime=0, compresslevel=6) as f:
         for _, data in source.blob.chunks(source.reading):
             text = data.decode("utf-8", "surrogateescape")
-            cleaned = "".join(_clean(line, keep_text) for line in text.splitlines(keepends=True))
-            f.write(cleaned.encode("utf-8", "surrogateescape"))
+            f.write(_clean(text, keep_text).encode("utf-8", "surrogateescape"))
     return name
 
 
