@@ -86,12 +86,13 @@ class Book:
             parsed = key_of(key.decode("utf-8", "replace"))
             if parsed is None:
                 return None
-            if len(self.series) >= SERIES_LIMIT or len(self.slots) >= SLOT_LIMIT:
-                raise TooManySeries
-            slot = memo[key] = self._slot(target, *parsed)
+            slot = memo[key] = self.slot_of(target, *parsed)
         return slot
 
-    def _slot(self, target: str | None, name: str, labels: dict[str, str]) -> int:
+    def slot_of(self, target: str | None, name: str, labels: dict[str, str]) -> int:
+        """A new slot for a name and labels. Raises TooManySeries where the limit is reached."""
+        if len(self.series) >= SERIES_LIMIT or len(self.slots) >= SLOT_LIMIT:
+            raise TooManySeries
         kind, base, part = self._kind(name, labels)
         le, gt = _bound(labels.get("le")), _bound(labels.get("gt"))
         series, histogram = NONE, NONE
