@@ -5,22 +5,25 @@ status. The same three words make the template.
 """
 
 import json
-from typing import Any, Final
+import re
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from ridgeline.signals.lines import LogLines, Parsed, ranks, stamps
 from ridgeline.signals.log.rules import matching
 from ridgeline.signals.rows import Reading, Rows, rows_of
 
 TEXT_CHARS: Final = 500
-# RE2. The client, where one is printed, is an address or a name, perhaps with a port; uvicorn prints `None:0` for none.
-ACCESS: Final = (
-    r"^(?:(?:INFO|WARNING|ERROR): +)?(?:(?P<client>[\w.:\[\]%-]+?)(?::\d+)?(?: - (?:\S+ )?| )(?:\[[^\]]{0,40}\] )?)?"
-    r'"(?P<method>GET|POST|PUT|DELETE|HEAD|OPTIONS|PATCH|PRI|CONNECT|TRACE) (?P<path>[^ ?"]*)(?:\?[^ "]*)?(?: HTTP/[\d.]+)?"'
-    r" (?P<status>[1-5]\d\d)(?:[ ,]|$)"
+# From the first quote on; the same few texts again and again, each looked at once per run of lines.
+REQUEST: Final = re.compile(
+    r'"(?P<method>GET|POST|PUT|DELETE|HEAD|OPTIONS|PATCH|PRI|CONNECT|TRACE) (?P<path>[^ ?"]*)(?:\?[^ "]*)?'
+    r'(?: HTTP/[\d.]+)?" (?P<status>[1-5]\d\d)(?:[ ,]|$)'
+)
+# Before it: uvicorn's level, the client's address or name, perhaps its port, perhaps a time in brackets.
+CLIENT: Final = re.compile(
+    r"(?:(?:INFO|WARNING|ERROR): +)?(?:(?P<client>[\w.:\[\]%-]+?)(?::\d+)?(?: - (?:\S+ )?| )(?:\[[^\]]{0,40}\] )?)?$"
 )
 GATE: Final = r'"(?:GET|POST|PUT|DELETE|HEAD|OPTIONS|PATCH|PRI|CONNECT|TRACE) '
 UVICORN: Final = (
@@ -36,40 +39,72 @@ def parse(lines: LogLines, reading: Reading) -> Parsed:
     gate = matching(lines.body, GATE)
     if not gate.any():
         return Parsed([], understood)
-    where = np.flatnonzero(gate)
-    picked = lines.pick(gate)
-    found: Any = pc.extract_regex(picked.body, ACCESS)
-    hit = np.asarray(found.is_valid())
-    if not hit.any():
-        return Parsed([], understood)
-    understood[where[hit]] = True
-    return Parsed([_rows(picked.pick(hit), found.filter(pa.array(hit)), reading)], understood)
+    rows = _Rows()
+    for i, text in zip(np.flatnonzero(gate).tolist(), lines.body.filter(pa.array(gate)).to_pylist(), strict=True):
+        if rows.take(text):
+            understood[i] = True
+            rows.at.append(i)
+    return Parsed([_table(lines, rows, reading)] if rows.at else [], understood)
 
 
-def _rows(lines: LogLines, found: pa.StructArray, reading: Reading) -> Rows:
-    n = len(lines)
-    # A status at the very end of a cut line may lack digits, but three of them are whole.
-    words = pc.binary_join_element_wise(found.field("method"), found.field("path"), found.field("status"), " ")
-    coded = words.dictionary_encode()
-    attrs, severity = [], []
-    for word in coded.dictionary.to_pylist():
-        method, path, status = word.split(" ")
-        attrs.append(json.dumps({"method": method, "path": path, "status": int(status)}, sort_keys=True))
-        severity.append("error" if status >= "500" else "warning" if status >= "400" else "info")
-    client = found.field("client")
+class _Rows:
+    """The columns of the access lines of one run; what follows the client is read once per distinct text."""
+
+    def __init__(self) -> None:
+        self.at: list[int] = []
+        self.peer: list[str | None] = []
+        self.code: list[int] = []
+        self.text: list[str] = []
+        self.codes: dict[str, int] = {}
+        self.words: list[tuple[str, str, str]] = []  # attrs, severity, template
+
+    def take(self, text: str) -> bool:
+        """Add one line; False where it is no access line."""
+        quote = text.find('"')
+        request = text[quote:]
+        code = self.codes.get(request)
+        if code is None:
+            code = self._code(request)
+            self.codes[request] = code
+        if code < 0:
+            return False
+        client = CLIENT.match(text, 0, quote)
+        if client is None:
+            return False
+        self.peer.append(client["client"] or None)
+        self.code.append(code)
+        self.text.append(text[:TEXT_CHARS])
+        return True
+
+    def _code(self, request: str) -> int:
+        found = REQUEST.match(request)
+        if found is None:
+            return -1
+        method, path, status = found["method"], found["path"], found["status"]
+        attrs = json.dumps({"method": method, "path": path, "status": int(status)}, sort_keys=True)
+        severity = "error" if status >= "500" else "warning" if status >= "400" else "info"
+        self.words.append((attrs, severity, f"{method} {path} {status}"))
+        return len(self.words) - 1
+
+
+def _table(lines: LogLines, rows: _Rows, reading: Reading) -> Rows:
+    at = np.array(rows.at)
+    n = len(at)
+    code = pa.array(rows.code, pa.int32())
+    attrs, severity, template = (pa.array(words, pa.string()).take(code) for words in zip(*rows.words, strict=True))
     return rows_of(
         "events",
         {
             "source": np.full(n, reading.source),
-            "line": lines.line,
-            "ts": stamps(lines.ts),
-            "kind": pa.array(["http"]).take(pa.array(np.zeros(n, np.int64))),
-            "severity": pa.array(severity, pa.string()).take(coded.indices),
-            "dp_rank": ranks(lines.dp_rank),
+            "line": lines.line[at],
+            "ts": stamps(lines.ts[at]),
+            "kind": ["http"] * n,
+            "severity": severity,
+            "dp_rank": ranks(lines.dp_rank[at]),
             "copies": np.ones(n, np.int64),
-            "peer": pc.if_else(pc.equal(client, ""), None, client),
-            "text": pc.utf8_slice_codeunits(lines.body, 0, TEXT_CHARS),
-            "template": coded.cast(pa.string()),
-            "attrs": pa.array(attrs, pa.string()).take(coded.indices),
+            "peer": rows.peer,
+            "text": rows.text,
+            "template": template,
+            "attrs": attrs,
         },
     )

@@ -5,6 +5,7 @@ of a cut line are not a figure. `usage` of a hybrid pool is the fullest of its p
 """
 
 import json
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
@@ -34,7 +35,7 @@ def parse(lines: LogLines, reading: Reading) -> Parsed:
         maybe |= np.asarray(pc.starts_with(lines.body, head))
     if not maybe.any():
         return Parsed([], maybe)
-    picked = lines.pick(maybe)
+    picked = lines if maybe.all() else lines.pick(maybe)
     shapes = shapes_of(picked.body)
     plans = [plan(text) for text in shapes.texts]
     table = _Table(len(picked))
@@ -47,7 +48,16 @@ def parse(lines: LogLines, reading: Reading) -> Parsed:
     if not known.any():
         return Parsed([], understood)
     _roles(plans, shapes, reading)
-    return Parsed([_rows(table, picked, known, reading)], understood)
+    words = {
+        "kind": _word([p.kind if p else None for p in plans], shapes),
+        "role": _word([p.role if p else None for p in plans], shapes),
+        "shape": _word([p.shape if p else None for p in plans], shapes),
+    }
+    return Parsed([_rows(table, words, picked, known, reading)], understood)
+
+
+def _word(of_shape: Sequence[str | None], shapes: Shapes) -> pa.Array:
+    return pa.array(of_shape, pa.string()).take(pa.array(shapes.codes))
 
 
 class _Table:
@@ -57,7 +67,6 @@ class _Table:
         self.n = n
         self.numbers: dict[str, F64] = {}
         self.graph = np.full(n, -1, np.int8)
-        self.words: dict[str, list[str | None]] = {name: [None] * n for name in ("kind", "role", "shape", "extra")}
         self.extra: dict[int, dict[str, float | bool | None]] = {}
 
     def column(self, name: str) -> F64:
@@ -67,10 +76,6 @@ class _Table:
 
 
 def _fill(table: _Table, of_shape: Plan, shapes: Shapes, rows: I64, ended: Mask) -> None:
-    for name, word in (("kind", of_shape.kind), ("role", of_shape.role), ("shape", of_shape.shape)):
-        column = table.words[name]
-        for row in rows.tolist():
-            column[row] = word
     if of_shape.iteration is not None:
         table.column("iter")[rows] = shapes.integers(rows, of_shape.iteration)
     for item in of_shape.items:
@@ -126,18 +131,21 @@ def _roles(plans: list[Plan | None], shapes: Shapes, reading: Reading) -> None:
         reading.confidence = "low"
 
 
-def _rows(table: _Table, lines: LogLines, known: Mask, reading: Reading) -> Rows:
+def _rows(table: _Table, words: dict[str, pa.Array], lines: LogLines, known: Mask, reading: Reading) -> Rows:
     hybrid = [table.numbers[name] for name in USAGES[1:] if name in table.numbers]
     if hybrid:
         usage = table.column("usage")
         fullest = np.fmax.reduce(hybrid)
         usage[:] = np.where(np.isnan(usage), fullest, usage)
     same = [table.numbers[name] for name in SAME if name in table.numbers]
-    kinds = pa.array(table.words["kind"], pa.string()).dictionary_encode().indices.fill_null(-1)
+    kinds = words["kind"].dictionary_encode().indices.fill_null(-1)
     first, copies = folded([lines.ts, lines.dp_rank, np.asarray(kinds), *same], lines.tp_rank, lines.pp_rank)
     keep = known & first
-    for row, extra in table.extra.items():
-        table.words["extra"][row] = json.dumps(extra, sort_keys=True)
+    if table.extra:
+        extra: list[str | None] = [None] * table.n
+        for row, more in table.extra.items():
+            extra[row] = json.dumps(more, sort_keys=True)
+        words = words | {"extra": pa.array(extra, pa.string())}
     mask = pa.array(keep)
     columns: dict[str, pa.Array] = {
         "source": pa.array(np.full(int(keep.sum()), reading.source)),
@@ -149,8 +157,8 @@ def _rows(table: _Table, lines: LogLines, known: Mask, reading: Reading) -> Rows
         "copies": pa.array(copies[keep]),
         "graph": pa.array(table.graph[keep] == 1, mask=table.graph[keep] < 0),
     }
-    for name, words in table.words.items():
-        columns[name] = pa.array(words, pa.string()).filter(mask)
+    for name, column in words.items():
+        columns[name] = column if keep.all() else column.filter(mask)
     for name, values in table.numbers.items():
         column = pa.array(values[keep], mask=np.isnan(values[keep]))
         columns[name] = column.cast(pa.int64()) if TABLES["batches"][name] == "i64" else column

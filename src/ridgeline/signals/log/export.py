@@ -23,6 +23,7 @@ TIME: Final = (
 ISO: Final = re.compile(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?(Z|[+-]\d\d:?\d\d)?$")
 KIBANA: Final = re.compile(r"[A-Z][a-z]{2} \d{1,2}, \d{4} @ [\d:.]+$")
 OWN_EVENT: Final = re.compile(r'^\s*\{"timestamp": "[^"]*", "event": "')  # SGLang's own JSON lines are no wrapper
+DOCUMENT: Final = re.compile(r"\s*(?:\{|\[\s*(?:\{|$))")  # `[2026-…` is a log
 BATCH_LINES: Final = 20_000
 
 
@@ -34,7 +35,7 @@ def records(blob: Blob, reading: Reading) -> Iterator[tuple[I64, bytes]] | None:
         value = _json(first)
         if isinstance(value, dict) and _message(value) is not None:
             return _packed(_json_lines(blob, reading))
-    if first.lstrip()[:1] in ("{", "[") and '"' in head and not OWN_EVENT.match(first):
+    if DOCUMENT.match(first) and '"' in head and not OWN_EVENT.match(first):
         document = _json(blob.whole(reading).decode("utf-8", "replace"))
         found = _hits(document)
         if found:

@@ -6,6 +6,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+from numpy.lib.stride_tricks import sliding_window_view
 
 from ridgeline.signals.lines import F64, I64, LogLines, Mask
 from ridgeline.signals.log.clock import Clock, Stamp
@@ -15,7 +16,7 @@ U8 = npt.NDArray[np.uint8]
 SEVERITIES: Final = ("info", "warning", "error", "fatal")
 HEAD_BYTES: Final = 400  # of a line without the common prefix, looked at for other prefixes
 STAMP: Final = 20  # bytes of `[YYYY-MM-DD HH:MM:SS`
-RANK_BYTES: Final = 64
+RANK_BYTES: Final = (10, 20, 64)  # most prefixes close within the first width
 DIGITS: Final = np.array([1, 2, 3, 4, 6, 7, 9, 10, 12, 13, 15, 16, 18, 19])
 MARKS: Final = ((0, 0x5B), (5, 0x2D), (8, 0x2D), (14, 0x3A), (17, 0x3A))  # [ - - : :
 UVICORN: Final = ((b"INFO:   ", 0), (b"DEBUG:  ", 0), (b"WARNING:", 1), (b"ERROR:  ", 2), (b"CRITICAL", 3))
@@ -42,7 +43,7 @@ def frame(data: bytes, numbers: I64 | int, clock: Clock) -> tuple[LogLines, int]
 
     `numbers` is the number of the first line, or one number per line. `data` is valid UTF-8 without escapes.
     """
-    padded = np.frombuffer(data + b"\0" * (RANK_BYTES + STAMP + 16), dtype=np.uint8)
+    padded = np.frombuffer(data + b"\0" * (RANK_BYTES[-1] + STAMP + 16), dtype=np.uint8)
     buf = padded[: len(data)]
     ends = np.flatnonzero(buf == 10).astype(np.int64)
     starts = np.concatenate((np.zeros(1, np.int64), ends + 1))
@@ -74,7 +75,8 @@ def frame(data: bytes, numbers: I64 | int, clock: Clock) -> tuple[LogLines, int]
     common = _common(padded, rows, clock) if n else np.zeros(0, np.bool_)
     for i in np.flatnonzero(~common).tolist():
         _other(data, i, rows, clock)
-    _uvicorn(padded, rows)
+    if n:
+        _uvicorn(padded, rows)
     known = ~np.isnan(rows.ts)
     clock.follow(line[known], rows.ts[known])
     body = pa.array([data[s:e] for s, e in zip(rows.start.tolist(), rows.end.tolist(), strict=True)], pa.string())
@@ -103,22 +105,12 @@ def _blank(data: bytes, padded: U8, starts: I64, ends: I64) -> Mask:
 
 def _common(padded: U8, rows: _Frame, clock: Clock) -> Mask:
     """Fill the rows that begin with the common prefix; True where that was so."""
-    head = padded[rows.start[:, None] + np.arange(STAMP)]
-    numbers = head[:, DIGITS].astype(np.int64) - 48
-    ok = ((numbers >= 0) & (numbers <= 9)).all(axis=1) & ((head[:, 11] == 32) | (head[:, 11] == 0x54))
-    for at, mark in MARKS:
-        ok &= head[:, at] == mark
-    ok &= rows.end - rows.start > STAMP
+    heads = _fixed(padded, rows.start, STAMP)
+    which = heads.indices.to_numpy(zero_copy_only=False)
+    ok, base = _seconds(np.frombuffer(heads.dictionary.buffers()[1], np.uint8), len(heads.dictionary), clock)
+    ok = ok[which] & (rows.end - rows.start > STAMP)
     if not ok.any():
         return ok
-    y, mo, d, h, mi, s = (
-        numbers[:, :4] @ np.array([1000, 100, 10, 1]),
-        numbers[:, 4] * 10 + numbers[:, 5],
-        numbers[:, 6] * 10 + numbers[:, 7],
-        numbers[:, 8] * 10 + numbers[:, 9],
-        numbers[:, 10] * 10 + numbers[:, 11],
-        numbers[:, 12] * 10 + numbers[:, 13],
-    )
     at = rows.start + STAMP
     milli = ok & ((padded[at] == 0x2E) | (padded[at] == 0x2C))
     fraction = np.zeros(len(at))
@@ -135,42 +127,65 @@ def _common(padded: U8, rows: _Frame, clock: Clock) -> Mask:
     ok &= padded[at] != 0x5B  # `[file:line][LEVEL]` follows: not the common prefix
     ok &= at <= rows.end
     at = at + (padded[at] == 32)
-    hours = (((y * 100 + mo) * 100 + d) * 100 + h)[ok]
-    distinct, which = np.unique(hours, return_inverse=True)
-    base = np.array([clock.hour(*_unpack(int(code))) for code in distinct])
-    rows.ts[ok] = base[which] + (mi * 60 + s + fraction)[ok]
+    ts = base[which] + fraction
+    rows.ts = np.where(ok, ts if clock.shift_s is None else ts - clock.shift_s, rows.ts)
     clock.naive |= bool(ok.any())
-    if clock.shift_s is not None:
-        rows.ts[ok] -= clock.shift_s
-    rows.start[ok] = np.minimum(at, rows.end)[ok]
+    rows.start = np.where(ok, np.minimum(at, rows.end), rows.start)
     rows.prefixed |= ok
     return ok
 
 
-def _unpack(code: int) -> tuple[int, int, int, int]:
-    return code // 1_000_000, code // 10_000 % 100, code // 100 % 100, code % 100
+def _fixed(padded: U8, start: I64, width: int) -> pa.DictionaryArray:
+    """`width` bytes from each start, dictionary-encoded."""
+    part = np.ascontiguousarray(sliding_window_view(padded, width)[start])
+    return _encoded(part, width)
+
+
+def _encoded(part: U8, width: int) -> pa.DictionaryArray:
+    return pa.FixedSizeBinaryArray.from_buffers(
+        pa.binary(width), len(part), [None, pa.py_buffer(part)]
+    ).dictionary_encode()
+
+
+def _seconds(data: U8, n: int, clock: Clock) -> tuple[Mask, F64]:
+    """(whether it is a time, its epoch seconds) of each of n distinct `[YYYY-MM-DD HH:MM:SS`."""
+    head = data[: n * STAMP].reshape(n, STAMP)
+    numbers = head[:, DIGITS].astype(np.int64) - 48
+    ok: Mask = ((numbers >= 0) & (numbers <= 9)).all(axis=1) & ((head[:, 11] == 32) | (head[:, 11] == 0x54))
+    for at, mark in MARKS:
+        ok &= head[:, at] == mark
+    y = numbers[:, :4] @ np.array([1000, 100, 10, 1])
+    mo, d, h, mi, s = (numbers[:, i] * 10 + numbers[:, i + 1] for i in (4, 6, 8, 10, 12))
+    ok &= (mi < 60) & (s < 61)
+    base = np.full(n, np.nan)
+    for i in np.flatnonzero(ok).tolist():
+        base[i] = clock.hour(int(y[i]), int(mo[i]), int(d[i]), int(h[i])) + int(mi[i]) * 60 + int(s[i])
+    return ok, base
 
 
 def _ranks(padded: U8, at: I64, ranked: Mask, ok: Mask, rows: _Frame) -> I64:
     """Read the rank names before the bracket closes; each distinct text is parsed once. Clears `ok` where odd."""
-    index = np.flatnonzero(ranked)
-    part = padded[at[index][:, None] + np.arange(RANK_BYTES)]
-    close = (part == 0x5D).argmax(axis=1)
-    part[np.arange(RANK_BYTES)[None, :] >= close[:, None]] = 0
-    texts = pa.FixedSizeBinaryArray.from_buffers(
-        pa.binary(RANK_BYTES), len(index), [None, pa.py_buffer(np.ascontiguousarray(part))]
-    ).dictionary_encode()
-    codes = texts.indices.to_numpy(zero_copy_only=False)
-    table = np.full((len(texts.dictionary), 4), -1, np.int64)
-    for i, text in enumerate(texts.dictionary.to_pylist()):
-        words = text.rstrip(b"\0").decode("ascii", "replace").split()
-        if words and all(word.rstrip("0123456789").isupper() and word[-1:].isdigit() for word in words):
-            table[i] = (*ranks_of(" ".join(words)), 1)
-    found = table[codes]
-    rows.dp[index], rows.tp[index], rows.pp[index] = found[:, 0], found[:, 1], found[:, 2]
-    ok[index] &= (found[:, 3] == 1) & (close > 0)
     moved = at.copy()
-    moved[index] += close
+    index = np.flatnonzero(ranked)
+    for width in RANK_BYTES:
+        if not len(index):
+            break
+        texts = _fixed(padded, at[index], width)
+        table = np.full((len(texts.dictionary), 5), -1, np.int64)
+        for i, text in enumerate(texts.dictionary.to_pylist()):
+            words, closed, _ = text.partition(b"]")
+            table[i, 4] = len(words) if closed else -1
+            names = words.decode("ascii", "replace").split()
+            if names and all(name.rstrip("0123456789").isupper() and name[-1:].isdigit() for name in names):
+                table[i, :4] = (*ranks_of(" ".join(names)), 1)
+        found = table[texts.indices.to_numpy(zero_copy_only=False)]
+        closed_here = found[:, 4] > 0
+        done, values = index[closed_here], found[closed_here]
+        rows.dp[done], rows.tp[done], rows.pp[done] = values[:, 0], values[:, 1], values[:, 2]
+        ok[done] &= values[:, 3] == 1
+        moved[done] += values[:, 4]
+        index = index[~closed_here]
+    ok[index] = False
     return moved
 
 
@@ -230,11 +245,9 @@ def _outer(stamp: Stamp, clock: Clock) -> float:
 
 def _uvicorn(padded: U8, rows: _Frame) -> None:
     """Severity of bodies that begin with a level and a colon."""
-    if not len(rows.start):
-        return
-    word = padded[rows.start[:, None] + np.arange(8)]
+    word = np.ascontiguousarray(sliding_window_view(padded, 8)[rows.start]).view(np.uint64).ravel()
     for text, code in UVICORN:
-        rows.severity[(word == np.frombuffer(text, np.uint8)).all(axis=1) & (rows.severity < 0)] = code
+        rows.severity[(word == np.frombuffer(text, np.uint64)[0]) & (rows.severity < 0)] = code
 
 
 def _words(codes: npt.NDArray[np.integer], words: tuple[str, ...] | list[str]) -> pa.Array:

@@ -27,7 +27,6 @@ class Shapes:
     start: I64  # [runs] first byte of a run of digits
     end: I64  # [runs] behind its last byte
     first: I64  # [n] the line's first run
-    length: I64  # [n] bytes of the line
 
     def integers(self, rows: I64, slot: int) -> F64:
         """Run `slot` of each line as a number; NaN where it has too many digits."""
@@ -57,39 +56,35 @@ class Shapes:
 
 
 def shapes_of(bodies: pa.Array) -> Shapes:
-    """Group lines (no nulls, none empty) by shape."""
+    """Group lines by shape. There are no nulls among them, none is empty and none begins with a digit."""
     bodies = pa.concat_arrays([bodies]) if bodies.offset else bodies
     _, offset_buffer, data_buffer = bodies.buffers()
     n = len(bodies)
     offsets = np.frombuffer(offset_buffer, np.int32)[: n + 1].astype(np.int64)
     data = np.frombuffer(data_buffer, np.uint8)[offsets[0] : offsets[-1]]
     offsets = offsets - offsets[0]
-    begins = offsets[:-1]
     digit = (data - np.uint8(48)) < 10
-    before = np.empty_like(digit)
-    before[0] = False
-    before[1:] = digit[:-1]
-    before[begins] = False  # a line's first digit begins a run even where the line before ends in one
-    opens = digit & ~before
-    closes = np.empty_like(digit)
-    closes[:-1] = digit[:-1] & (~digit[1:] | opens[1:])
-    closes[-1] = digit[-1]
-    keep = opens | ~digit
-    short = np.where(digit, np.uint8(48), data)[keep]
-    lengths = np.add.reduceat(keep, begins, dtype=np.int64)
-    short_offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int32)
+    # No line begins with a digit, so a run never goes on from one line into the next.
+    turns = np.flatnonzero(digit[1:] != digit[:-1]) + 1
+    if len(turns) % 2:
+        turns = np.append(turns, len(data))
+    start, end = turns[0::2], turns[1::2]
+    keep = ~digit
+    keep[start] = True
+    short = data[keep]
+    short[(short - np.uint8(48)) < 10] = 48
+    first = np.searchsorted(start, offsets)
+    dropped = np.concatenate(([0], np.cumsum(end - start - 1)))
+    short_offsets = (offsets - dropped[first]).astype(np.int32)
     reduced: Any = pa.StringArray.from_buffers(n, pa.py_buffer(short_offsets), pa.py_buffer(short))
     coded = reduced.dictionary_encode()
-    runs = np.add.reduceat(opens, begins, dtype=np.int64)
-    first = np.concatenate((np.zeros(1, np.int64), np.cumsum(runs)[:-1]))
     return Shapes(
         data,
         coded.dictionary.to_pylist(),
         coded.indices.to_numpy(zero_copy_only=False),
-        np.flatnonzero(opens),
-        np.flatnonzero(closes) + 1,
-        first,
-        np.diff(offsets),
+        start,
+        end,
+        first[:-1],
     )
 
 

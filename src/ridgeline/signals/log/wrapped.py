@@ -20,9 +20,9 @@ STRANGER: Final = re.compile(r"(?:Prefill|Decode) batch|Req ?Time ?Stats|Traceba
 
 def unwrap(lines: LogLines) -> tuple[LogLines, int]:
     """(lines with the broken ones joined, how many lines were joined to the one before them)."""
-    starts = _found(lines.body, BATCH) | _found(lines.body, STATS)
-    if len(lines) < 2:
+    if len(lines) < 2 or lines.prefixed.all():
         return lines, 0
+    starts = _found(lines.body, BATCH) | _found(lines.body, STATS)
     follow = ~lines.prefixed[1:] & (np.diff(lines.line) == 1)
     candidates = np.flatnonzero(starts[:-1] & follow & ~starts[1:])
     if not len(candidates):
