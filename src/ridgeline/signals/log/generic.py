@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from ridgeline.signals.lines import LogLines, Parsed
-from ridgeline.signals.log import native, stacks, usage
+from ridgeline.signals.log import stacks, usage
 from ridgeline.signals.log.generic_rules import KNOWN, RULES
 from ridgeline.signals.log.rules import apply_rules, event, event_rows, in_turn, matching, table_rows
 from ridgeline.signals.rows import Reading
@@ -23,7 +23,7 @@ NEAR_S: Final = 1.0
 
 def parse(lines: LogLines, reading: Reading) -> Parsed:
     """Events, client records, and which lines are known to carry nothing."""
-    return in_turn((usage.parse, _slices, _completed, stacks.parse, native.parse, _rules, _known), lines, reading)
+    return in_turn((usage.parse, _slices, _completed, stacks.parse, _rules, _known), lines, reading)
 
 
 def _rules(lines: LogLines, reading: Reading) -> Parsed:

@@ -103,22 +103,7 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule("request-timeout", "upstream request timeout", severity="error"),
     Rule("request-error", "upstream prematurely closed connection", severity="error"),
     Rule("client-disconnect", "client prematurely closed connection", severity="info"),
-    # kernel, container runtime, native crashes
-    Rule("host-oom", "Killed process ", r"[Kk]illed process (?P<pid>\d+) \((?P<process>[^)]{1,60})\)", "fatal"),
-    Rule("host-oom", "OOMKilled", severity="fatal"),
-    Rule("host-oom", "oom-kill:", severity="fatal"),
-    Rule("disk-full", "No space left on device", severity="error"),
-    Rule("disk-full", "insufficient shared memory (shm)", severity="error"),
-    Rule("crash", "Caught signal ", r"Caught signal (?P<signal>\d+) \((?P<why>[^:)]{1,80})", "fatal", {"native": True}),
-    Rule("crash", "Segmentation fault (core dumped)", severity="fatal", attrs={"native": True}),
-    Rule(
-        "crash",
-        "terminate called after throwing",
-        r"throwing an instance of '(?P<why>[^']{1,120})'",
-        "fatal",
-        {"native": True},
-    ),
-    Rule("crash", "Fatal Python error: ", r"Fatal Python error: (?P<why>[^\n]{1,80})", "fatal", {"native": True}),
+    # native crashes of other languages, hung collectives (memory and C crashes: deaths.py)
     Rule("crash", "panicked at ", r"thread '(?P<thread>[^']{0,80})'.{0,20} panicked at (?P<why>\S{1,200})", "fatal"),
     Rule(
         "watchdog",
@@ -127,7 +112,6 @@ RULES: Final[tuple[Rule, ...]] = (
         "fatal",
         {"name": "collective", "soft": False},
     ),
-    Rule("cuda-oom", "CUDA out of memory", severity="error"),
     Rule("peer-unreachable", "onnection refused", r"(?:" + _ADDR + r".{0,200})?[Cc]onnection refused", "error"),
 )
 

@@ -24,6 +24,7 @@ TEXT_CHARS: Final = 500
 SEARCHED_CHARS: Final = 4000
 COLUMNS: Final = ("rid", "peer")
 NUMBERS: Final = ("room", "count")
+ENDING: Final = frozenset({"crash", "request-error", "watchdog"})
 PROCESS_RANK: Final = re.compile(r"(?:^|[_ ])(DP|TP|PP)(\d{1,4})(?=[_ ]|$)")
 
 
@@ -46,8 +47,11 @@ class Rule:
 SCALES: Final = {"value": 1.0, "value_ms": 1e-3, "value_us": 1e-6, "value_ns": 1e-9}
 
 
-def apply_rules(rules: tuple[Rule, ...], lines: LogLines, reading: Reading) -> Parsed:
-    """Events of the lines that a rule fits; the first rule that fits wins."""
+def apply_rules(rules: tuple[Rule, ...], lines: LogLines, reading: Reading, late: Mask | None = None) -> Parsed:
+    """Events of the lines that a rule fits; the first rule that fits wins.
+
+    Where `late` is true an orderly shutdown is under way: the failures it brings are events of that shutdown.
+    """
     understood = np.zeros(len(lines), np.bool_)
     hits = matching(lines.body, needles(tuple(rule.needle for rule in rules)))
     rows: list[dict[str, Any]] = []
@@ -60,7 +64,9 @@ def apply_rules(rules: tuple[Rule, ...], lines: LogLines, reading: Reading) -> P
             if found is None:
                 continue
             understood[i] = True
-            if rule.kind:
+            if rule.kind in ENDING and late is not None and late[i]:
+                rows.append(event(lines, i, reading, "shutdown", found.groupdict(), "info", rule.attrs))
+            elif rule.kind:
                 rows.append(event(lines, i, reading, rule.kind, found.groupdict(), rule.severity, rule.attrs))
             break
     return folded_events(Parsed(event_rows(rows), understood))

@@ -12,6 +12,7 @@ from typing import Any, Final
 import numpy as np
 
 from ridgeline.signals.lines import LogLines, Mask, Parsed
+from ridgeline.signals.log.orderly import after_shutdown
 from ridgeline.signals.log.rules import event, event_rows, matching
 from ridgeline.signals.log.unread import template
 from ridgeline.signals.rows import Reading
@@ -35,7 +36,7 @@ class _Stack:
 
 
 def parse(lines: LogLines, reading: Reading) -> Parsed:
-    """Events of kind `traceback`; every line of a trace counts as understood."""
+    """Events of kind `traceback` (`shutdown` behind an orderly one); every line of a trace counts as understood."""
     understood = np.zeros(len(lines), np.bool_)
     if not matching(lines.body, GATE).any():
         return Parsed([], understood)
@@ -58,6 +59,10 @@ def parse(lines: LogLines, reading: Reading) -> Parsed:
         elif CHAINED.match(text[:100]):
             understood[i] = True
     rows.extend(_row(lines, stack.first, reading, "", stack.frame) for stack in stacks.values() if stack.frame)
+    late = set(lines.line[after_shutdown(lines)].tolist())
+    for row in rows:
+        if row["line"] in late:  # an exception while an orderly shutdown takes the engine away is that shutdown
+            row["kind"], row["severity"] = "shutdown", "info"
     rows.sort(key=lambda row: row["line"])
     return Parsed(event_rows(rows), understood)
 

@@ -5,6 +5,7 @@ from typing import Final
 
 from ridgeline.signals.lines import LogLines, Parsed
 from ridgeline.signals.log import vllm_quiet, vllm_requests, vllm_startup, vllm_stats, vllm_transfers
+from ridgeline.signals.log.orderly import after_shutdown
 from ridgeline.signals.log.rules import apply_rules, in_turn, matching
 from ridgeline.signals.log.vllm_rules import RULES
 from ridgeline.signals.rows import Reading
@@ -32,4 +33,4 @@ def parse(lines: LogLines, reading: Reading) -> Parsed:
 
 
 def _failures(lines: LogLines, reading: Reading) -> Parsed:
-    return apply_rules(RULES, lines, reading)
+    return apply_rules(RULES, lines, reading, after_shutdown(lines))
