@@ -3,7 +3,24 @@
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from ridgeline.signals import exposition, jaeger, otlp, request_log, text
+from ridgeline.signals import (
+    answer,
+    client,
+    exporter,
+    exposition,
+    health,
+    incident_bundle,
+    jaeger,
+    launch,
+    loads,
+    otlp,
+    prometheus_range,
+    request_log,
+    server_info,
+    text,
+    timeseries_csv,
+    vllm_requests,
+)
 from ridgeline.signals.detect import detect
 from ridgeline.signals.log import reader as log
 from ridgeline.signals.rows import Reading, Rows
@@ -15,16 +32,31 @@ Reader = Callable[[Blob, Reading], Iterator[Rows]]
 READERS: Final[dict[str, Reader]] = {
     "log": log.read,
     "request-log": request_log.read,
+    "client": client.read,
+    "exporter": exporter.read,
     "exposition": exposition.read,
+    "prometheus-range": prometheus_range.read,
+    "loads": loads.read,
+    "get-load": loads.read,
+    "server-info": server_info.read,
+    "model-info": server_info.read,
+    "health": health.read,
+    "launch": launch.read,
+    "answer": answer.read,
+    "incident-bundle": incident_bundle.read,
     "otlp": otlp.read,
     "jaeger": jaeger.read,
     "text": text.read,
+    "timeseries-csv": timeseries_csv.read,
+    "vllm-requests": vllm_requests.read,
 }
 
 
 def read(blob: Blob, reading: Reading) -> Iterator[Rows]:
     """The rows of one source; sets `reading.kind`. Raises InputError where the source cannot be opened at all."""
     reading.kind = detect(blob.head())
+    if reading.kind == "empty" and incident_bundle.endpoint_in(blob.path) is not None:
+        reading.kind = "health"  # there, an empty file is what a server that is well answered
     reader = READERS.get(reading.kind)
     if reader is None:
         reading.note(f"{blob.shown}: {_unread_reason(reading.kind)}")

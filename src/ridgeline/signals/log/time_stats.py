@@ -63,7 +63,7 @@ NAMES: Final = tuple(
 
 
 def parse(lines: LogLines, reading: Reading) -> Parsed:
-    """Time-stats lines → one `records` row each (kind `time_stats`, event `finished`) and their `stages`."""
+    """Time-stats lines → one `records` row each (kind `time-stats`, event `finished`) and their `stages`."""
     mine = np.zeros(len(lines), np.bool_)
     for start in STARTS:
         mine |= _mask(pc.starts_with(lines.body, start))
@@ -134,7 +134,7 @@ def _rows(some: LogLines, head: pa.Array, reading: Reading) -> list[Rows]:
         "transfer_gb_s": _array(_number(rest, r"transfer_speed=(?P<v>[\d.]+) ?GB/s")),
         "transfer_mb": _array(_number(rest, r"transfer_total=(?P<v>[\d.]+) ?MB")),
         "clock": clock,
-        "kind": pa.repeat("time_stats", n),
+        "kind": pa.repeat("time-stats", n),
         "event": pa.repeat("finished", n),
         "source": source,
         "line": some.line,

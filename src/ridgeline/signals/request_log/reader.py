@@ -1,6 +1,6 @@
 """A file of request-log records → rows. Lines that are none (a server log beside it) go to the log reader's parsers."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final
 
 import duckdb
@@ -18,6 +18,8 @@ from ridgeline.signals.request_log.zone import Zone
 from ridgeline.signals.rows import Reading, Rows
 from ridgeline.signals.stream import Blob
 
+# Brings lines of another form to that of a record; null where it cannot.
+Prepare = Callable[[duckdb.DuckDBPyConnection, I64, pa.Array, Reading], pa.Array]
 CHUNK: Final = 16 * 1024 * 1024
 
 
@@ -32,7 +34,13 @@ def read(blob: Blob, reading: Reading) -> Iterator[Rows]:
 
 
 def chunk_rows(
-    con: duckdb.DuckDBPyConnection, data: bytes, first: int, reading: Reading, memory: Memory, clock: Clock
+    con: duckdb.DuckDBPyConnection,
+    data: bytes,
+    first: int,
+    reading: Reading,
+    memory: Memory,
+    clock: Clock,
+    prepare: Prepare | None = None,
 ) -> Iterator[Rows]:
     """The rows of one run of whole lines, numbered from `first`."""
     found = split(data, first)
@@ -40,7 +48,8 @@ def chunk_rows(
     reading.lines += found.blank + len(found.line) + len(found.other_line)
     other_line, other_start, other_end = found.other_line, found.other_start, found.other_end
     if len(found.line):
-        rows, understood = json_rows(con, found.line, found.body, reading, memory)
+        body = found.body if prepare is None else prepare(con, found.line, found.body, reading)
+        rows, understood = json_rows(con, found.line, body, reading, memory)
         reading.understood += int(understood.sum())
         yield from rows
         if not understood.all():

@@ -52,6 +52,19 @@ def canonical(record: dict[str, Any]) -> str:
     return json.dumps(kept, ensure_ascii=False).encode("utf-8", "replace").decode()
 
 
+def decoded(text: str) -> Any:
+    """The JSON value of a text; None where it is none (or null)."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def members(text: str) -> dict[str, Any] | None:
+    """The complete members of a JSON object that was cut."""
+    return _partial(text, _skip(text, 0))
+
+
 def _skip(text: str, at: int) -> int:
     found = _PREFIX.match(text, at)
     return found.end() if found else at
