@@ -70,6 +70,7 @@ REQUEST: Final[dict[str, str]] = {
     # stamps, wall clock
     "received_ts": "f64",
     "received_mono": "f64",  # host's monotonic clock; one value ties the parts of an n > 1 request together
+    "queued_mono": "f64",  # entry into the waiting queue on the host's monotonic clock (0.5.3 to 0.5.9)
     "dispatched_ts": "f64",  # api_server_dispatch_finish / sent to the scheduler
     "queued_ts": "f64",  # wait_queue_entry
     "scheduled_ts": "f64",  # forward_entry
