@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from ridgeline.bundle.view import View
-from ridgeline.facts.make import bounds, found, lacking, rounded
+from ridgeline.facts.make import bounds, found, lacking, restated, rounded
 from ridgeline.model.fact import Fact
 
 HOW_HITS: Final = "cached_tokens of requests, cached_tokens_total, or #cached-token of prefill lines"
@@ -282,3 +282,47 @@ def places_per_key(view: View) -> Fact:
             "keys or sessions with the rank that served them", "the request log of 0.5.23 or gateway records", n
         )
     return found(view, places, "places", n, cites, keys=keys, hit=rounded(hit))
+
+
+def no_reuse(view: View) -> Fact:
+    """Whether nothing is reused: the cache is switched off, or twenty sequences in a row found not one token."""
+    off = cache_off(view)
+    if off.value:
+        return off
+    lost = sequences_without_hit(view)
+    if lost.value is None:
+        return lost
+    return restated(lost, bool(lost.value >= 20), "", "sequences_without_hit")
+
+
+def misread_rate(view: View) -> Fact:
+    """Whether the printed hit rate misleads: a running total, or a gauge at 0 beside real hits."""
+    total, gauge = cumulative_rate(view), gauge_against_hits(view)
+    if total.value:
+        return restated(total, True, "", "cumulative_rate")
+    if gauge.value is not None:
+        return restated(gauge, bool(gauge.value >= 0.3), "", "gauge_against_hits")
+    return total if total.value is None else restated(total, False, "", "cumulative_rate")
+
+
+SPLIT: Final = """
+WITH pairs AS (
+    SELECT p.tokens, p.common_tokens, p.namespace <> n.namespace AS other, p.source, p.line
+    FROM prompts p JOIN prompts n ON p.neighbour = n.rid
+    WHERE p.namespace IS NOT NULL AND n.namespace IS NOT NULL AND p.tokens > 0
+)
+SELECT count(*) AS n, avg(CASE WHEN other AND common_tokens >= 0.5 * tokens THEN 1.0 ELSE 0.0 END) AS value,
+    (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
+     FROM (SELECT source, min(line) AS a, max(line) AS b FROM pairs WHERE other GROUP BY source)) AS cites
+FROM pairs
+"""
+
+
+def split_by_key(view: View) -> Fact:
+    """Share of prompts whose nearest equal lies under another adapter, salt or extra key."""
+    n, value, cites = view.one(SPLIT)
+    if n < 10:
+        return lacking(
+            "prompt ids with their namespaces", "--log-requests --log-requests-level 3, or a request dump", n
+        )
+    return found(view, value, "share", n, cites, share=rounded(value))

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from ridgeline.bundle.view import View
-from ridgeline.facts.make import bounds, found, lacking, rounded
+from ridgeline.facts.make import bounds, found, lacking, restated, rounded
+from ridgeline.facts.points import ready
 from ridgeline.model.fact import Fact
 
 # The attribute's "has it" test, one literal CASE, so that nothing is glued into SQL.
@@ -68,3 +69,83 @@ def group_ratio(view: View, attribute: str, what: str = "ttft") -> Fact:
         members=n_have,
         ratio=rounded(value),
     )
+
+
+ADAPTERS: Final = """
+WITH keys AS (SELECT replace(key, '-', '_') AS key, value, source, line FROM config)
+SELECT (SELECT count(*) FROM keys) AS known, count(*) FILTER (WHERE key = 'enable_lora') AS enabled,
+    max(try_cast(value AS BIGINT)) FILTER (WHERE key IN ('max_loras', 'max_loras_per_batch')) AS most,
+    max(CASE WHEN key = 'enable_lora' THEN source END) AS source, min(CASE WHEN key = 'enable_lora' THEN line END) AS line,
+    (SELECT count(*) FROM batches WHERE kind = 'stats') AS stats
+FROM keys WHERE key NOT IN ('enable_lora') OR lower(coalesce(value, 'true')) NOT IN ('false', '0', 'none')
+"""
+
+QUEUED: Final = """
+SELECT count(*) AS n, median(busy) AS busy, median(waiting) AS waiting, median(usage) AS usage,
+    list(DISTINCT {'source': source, 'a': line, 'b': line}) AS cites
+FROM lane WHERE waiting > 0 AND busy IS NOT NULL
+    AND ($since::DOUBLE IS NULL OR ts >= $since) AND ($until::DOUBLE IS NULL OR ts <= $until)
+"""
+VLLM_MAX_LORAS: Final = 1  # vLLM's default of --max-loras
+SGLANG_MAX_LORAS: Final = 8  # SGLang's default of --max-loras-per-batch
+
+
+def adapters_limit(view: View) -> Fact:
+    """Whether no more requests run than adapters fit in one batch, while others wait and the pool is empty."""
+    known, enabled, most, source, line, stats = view.one(ADAPTERS)
+    if not known:
+        return lacking("the launch arguments", "the launch command, the start-up line or /server_info")
+    if not enabled:
+        return found(view, False, "", known, (), key="adapters.off")
+    n, busy, waiting, usage, cites = ready(view).one(QUEUED, bounds(view))
+    if not n:
+        return lacking("load points with a queue", "batch or stats lines of the log", n)
+    limit = most or (VLLM_MAX_LORAS if stats else SGLANG_MAX_LORAS)
+    value = bool(busy <= limit and waiting >= 2 and (usage or 0.0) < 0.5)
+    spans = [*(cites or ()), {"source": source, "a": line, "b": line}]
+    return found(
+        view,
+        value,
+        "",
+        n,
+        spans,
+        key="adapters.limit",
+        limit=limit,
+        stated="stated" if most else "the default",
+        busy=busy,
+        waiting=waiting,
+        usage=rounded(usage),
+    )
+
+
+def adapter_wait(view: View) -> Fact:
+    """Whether requests wait for adapters: the limit of a batch, or adapter requests slow before prefill only."""
+    limit = adapters_limit(view)
+    if limit.value:
+        return limit
+    slow = group_ratio(view, "lora", "before_prefill")
+    if slow.value is None:
+        return slow if limit.value is None else limit
+    return restated(slow, bool(slow.value >= 3), "", "group_ratio")
+
+
+GRAMMAR: Final = """
+SELECT count(*) AS n, median(grammar) AS queue, max(grammar) AS peak, median(waiting) AS waiting,
+    list(DISTINCT source) AS sources
+FROM points WHERE grammar IS NOT NULL AND ($since::DOUBLE IS NULL OR ts >= $since) AND ($until::DOUBLE IS NULL OR ts <= $until)
+"""
+
+
+def grammar_wait(view: View) -> Fact:
+    """Whether structured-output requests wait for their grammar: slow before prefill only, or a grammar queue stands."""
+    slow = group_ratio(view, "schema", "before_prefill")
+    if slow.value is not None and slow.value >= 3:
+        return restated(slow, True, "", "group_ratio")
+    n, queue, peak, waiting, sources = ready(view).one(GRAMMAR, bounds(view))
+    if n >= 3:
+        spans = [{"source": s, "a": None, "b": None} for s in sorted(sources or ())]
+        value = bool(queue >= 2 and queue >= (waiting or 0))
+        return found(view, value, "", n, spans, key="grammar.queue", queue=queue, peak=peak, waiting=waiting)
+    if slow.value is not None:
+        return restated(slow, False, "", "group_ratio")
+    return slow

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from ridgeline.bundle.view import View
-from ridgeline.facts.make import bounds, found, lacking, rounded
+from ridgeline.facts.make import bounds, found, lacking, restated, rounded
 from ridgeline.facts.points import ready
 from ridgeline.model.fact import Fact
 
@@ -206,68 +206,9 @@ def usage_when_queued(view: View) -> Fact:
     return found(view, usage, "share", n, cites, peak=rounded(peak), full=full, usage=rounded(usage))
 
 
-BACKLOG: Final = """
-WITH rows AS (
-    SELECT new_tokens, pending_tokens, input_tps, waiting, new_seq, source, line FROM batches
-    WHERE kind = 'prefill' AND waiting > 0 AND input_tps > 0 AND new_tokens > 0
-        AND ($since::DOUBLE IS NULL OR ts >= $since) AND ($until::DOUBLE IS NULL OR ts <= $until)
-)
-SELECT count(*) AS n,
-    median(coalesce(pending_tokens, waiting * new_tokens / greatest(new_seq, 1)) / input_tps) AS backlog_s,
-    median(pending_tokens) AS pending, median(input_tps) AS tps, count(pending_tokens) AS stated,
-    (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
-     FROM (SELECT source, min(line) AS a, max(line) AS b FROM rows GROUP BY source)) AS cites
-FROM rows
-"""
-
-
-def backlog_s(view: View) -> Fact:
-    """Seconds of prefill work that wait: pending tokens over input throughput, where prefill lines state both."""
-    n, seconds, pending, tps, stated, cites = ready(view).one(BACKLOG, bounds(view))
-    if not n:
-        return lacking("prefill lines with a queue and input throughput", "the server log of 0.5.9 or later")
-    return found(
-        view, seconds, "s", n, cites, pending=pending, tps=rounded(tps, 4), seconds=rounded(seconds), stated=stated
-    )
-
-
-LEFT_BEHIND: Final = """
-WITH rows AS (
-    SELECT coalesce(priority, 0) AS priority, queue_s, prompt_tokens, source, line FROM requests
-    WHERE queue_s IS NOT NULL AND NOT coalesce(probe, false)
-        AND ($since::DOUBLE IS NULL OR received_ts >= $since) AND ($until::DOUBLE IS NULL OR received_ts <= $until)
-),
-classes AS (
-    SELECT priority, count(*) AS n, median(queue_s) AS queue_s, median(prompt_tokens) AS prompt FROM rows
-    GROUP BY priority HAVING count(*) >= 5
-)
-SELECT count(*) AS classes, sum(n)::BIGINT AS n, max(queue_s) AS slowest, min(queue_s) AS fastest,
-    arg_max(priority, queue_s) AS slow_class, arg_min(priority, queue_s) AS fast_class,
-    arg_max(prompt, queue_s) / nullif(arg_min(prompt, queue_s), 0) AS length_ratio,
-    (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
-     FROM (SELECT source, min(line) AS a, max(line) AS b FROM rows GROUP BY source)) AS cites
-FROM classes
-"""
-
-
-def priority_gap(view: View) -> Fact:
-    """How many times longer the slowest priority class waits than the fastest, both of similar prompts."""
-    classes, n, slow, fast, slow_class, fast_class, lengths, cites = view.one(LEFT_BEHIND, bounds(view))
-    if classes < 2:
-        return lacking(
-            "requests of two priorities with queue_time", "--enable-priority-scheduling and --enable-metrics"
-        )
-    ratio = slow / max(fast, 0.01)
-    value = ratio if lengths is None or 0.5 <= lengths <= 2 else 1.0
-    return found(
-        view,
-        value,
-        "ratio",
-        n,
-        cites,
-        slow_s=rounded(slow),
-        fast_s=rounded(fast),
-        slow_class=slow_class,
-        fast_class=fast_class,
-        ratio=rounded(value),
+def queue_peak(view: View) -> Fact:
+    """Longest queue seen."""
+    fact = waiting_share(view)
+    return (
+        fact if fact.value is None else restated(fact, dict(fact.statement.figures)["peak"], "requests", "queue_peak")
     )

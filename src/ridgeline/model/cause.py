@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, Literal
 
-Op = Literal[">=", "<=", ">", "<", "==", "!=", "in", "between", "is"]
+Op = Literal[">=", "<=", ">", "<", "==", "!=", "in", "between", "is", "not-empty"]
 
 
 @dataclass(frozen=True)
@@ -55,6 +55,7 @@ class Cause:
     explains: tuple[str, ...] = ()
     scope_by: tuple[str, ...] = ()
     comparative: bool = False  # needs a baseline to be sure
+    only_asked: tuple[str, ...] = ()  # considered only under these symptoms: elsewhere its signs are everyday
     remedies: tuple[Remedy, ...] = ()
     source_entry: tuple[str, ...] = ()
     route: Literal["replay", "simulate", "profile", "config", "none"] = "none"

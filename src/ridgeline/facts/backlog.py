@@ -1,0 +1,160 @@
+"""Why a queue stands: too much coming in, giants in the way, classes left behind, refusals, a device left idle."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ridgeline.bundle.view import View
+from ridgeline.facts.change import change
+from ridgeline.facts.make import bounds, found, lacking, restated, rounded
+from ridgeline.facts.prefill import giant_prefill, waits_behind_giants
+from ridgeline.facts.points import ready
+from ridgeline.facts.queue import at_cap_share, queue_motion, usage_when_queued
+from ridgeline.model.fact import Fact
+
+
+BACKLOG: Final = """
+WITH rows AS (
+    SELECT new_tokens, pending_tokens, input_tps, waiting, new_seq, source, line FROM batches
+    WHERE kind = 'prefill' AND waiting > 0 AND input_tps > 0 AND new_tokens > 0
+        AND ($since::DOUBLE IS NULL OR ts >= $since) AND ($until::DOUBLE IS NULL OR ts <= $until)
+)
+SELECT count(*) AS n,
+    median(coalesce(pending_tokens, waiting * new_tokens / greatest(new_seq, 1)) / input_tps) AS backlog_s,
+    median(pending_tokens) AS pending, median(input_tps) AS tps, count(pending_tokens) AS stated,
+    (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
+     FROM (SELECT source, min(line) AS a, max(line) AS b FROM rows GROUP BY source)) AS cites
+FROM rows
+"""
+
+
+def backlog_s(view: View) -> Fact:
+    """Seconds of prefill work that wait: pending tokens over input throughput, where prefill lines state both."""
+    n, seconds, pending, tps, stated, cites = ready(view).one(BACKLOG, bounds(view))
+    if not n:
+        return lacking("prefill lines with a queue and input throughput", "the server log of 0.5.9 or later")
+    return found(
+        view, seconds, "s", n, cites, pending=pending, tps=rounded(tps, 4), seconds=rounded(seconds), stated=stated
+    )
+
+
+LEFT_BEHIND: Final = """
+WITH rows AS (
+    SELECT coalesce(priority, 0) AS priority, queue_s, prompt_tokens, source, line FROM requests
+    WHERE queue_s IS NOT NULL AND NOT coalesce(probe, false)
+        AND ($since::DOUBLE IS NULL OR received_ts >= $since) AND ($until::DOUBLE IS NULL OR received_ts <= $until)
+),
+classes AS (
+    SELECT priority, count(*) AS n, median(queue_s) AS queue_s, median(prompt_tokens) AS prompt FROM rows
+    GROUP BY priority HAVING count(*) >= 5
+)
+SELECT count(*) AS classes, sum(n)::BIGINT AS n, max(queue_s) AS slowest, min(queue_s) AS fastest,
+    arg_max(priority, queue_s) AS slow_class, arg_min(priority, queue_s) AS fast_class,
+    arg_max(prompt, queue_s) / nullif(arg_min(prompt, queue_s), 0) AS length_ratio,
+    (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
+     FROM (SELECT source, min(line) AS a, max(line) AS b FROM rows GROUP BY source)) AS cites
+FROM classes
+"""
+
+
+def priority_gap(view: View) -> Fact:
+    """How many times longer the slowest priority class waits than the fastest, both of similar prompts."""
+    classes, n, slow, fast, slow_class, fast_class, lengths, cites = view.one(LEFT_BEHIND, bounds(view))
+    if classes < 2:
+        return lacking(
+            "requests of two priorities with queue_time", "--enable-priority-scheduling and --enable-metrics"
+        )
+    ratio = slow / max(fast, 0.01)
+    value = ratio if lengths is None or 0.5 <= lengths <= 2 else 1.0
+    return found(
+        view,
+        value,
+        "ratio",
+        n,
+        cites,
+        slow_s=rounded(slow),
+        fast_s=rounded(fast),
+        slow_class=slow_class,
+        fast_class=fast_class,
+        ratio=rounded(value),
+    )
+
+
+def overload(view: View) -> Fact:
+    """Whether more comes in than is served: arrivals up by a third, or seconds of work pending that do not drain.
+
+    The second form needs no baseline; it holds only while neither the pool nor a running limit explains the queue.
+    """
+    grown = change(view, "arrival_rate")
+    if grown.value is not None and grown.value >= 1.3:
+        return restated(grown, True, "", "overload.arrivals")
+    work, motion = backlog_s(view), queue_motion(view)
+    if work.value is None or motion.value is None:
+        return restated(grown, False, "", "overload.arrivals") if grown.value is not None else work
+    usage, capped = usage_when_queued(view), at_cap_share(view)
+    explained = (usage.value or 0.0) >= 0.9 or (capped.value or 0.0) >= 0.7
+    value = work.value >= 5 and motion.value in ("flat", "growing") and not explained and grown.value is None
+    return restated(work, bool(value), "", "overload.backlog", motion=motion.value)
+
+
+def behind_giants(view: View) -> Fact:
+    """Whether others wait for giant prompts: chunk after chunk of one request, or waits that overlap their prefill."""
+    waits, chunks = waits_behind_giants(view), giant_prefill(view)
+    if waits.value is not None:
+        return restated(waits, bool(waits.value >= 0.5), "", "giants.waits")
+    if chunks.value is None:
+        return chunks
+    share = dict(chunks.statement.figures).get("share") or 0.0
+    return restated(chunks, bool(chunks.value >= 16384 and share >= 0.5), "", "giants.chunks", tokens=chunks.value)
+
+
+REFUSED: Final = """
+WITH rows AS (
+    SELECT source, line FROM events WHERE kind = 'queue-full'
+        AND ($since::DOUBLE IS NULL OR ts IS NULL OR ts >= $since)
+        AND ($until::DOUBLE IS NULL OR ts IS NULL OR ts <= $until)
+    UNION ALL
+    SELECT source, line FROM requests
+    WHERE (state = 'rejected' OR contains(coalesce(abort_message, ''), 'queue is full')) AND NOT coalesce(probe, false)
+        AND ($since::DOUBLE IS NULL OR received_ts IS NULL OR received_ts >= $since)
+        AND ($until::DOUBLE IS NULL OR received_ts IS NULL OR received_ts <= $until)
+)
+SELECT count(*) AS hits, (SELECT count(*) FROM requests WHERE NOT coalesce(probe, false)) AS requests,
+    (SELECT count(*) FROM events) + (SELECT count(*) FROM sources WHERE kind = 'log') AS watched,
+    (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
+     FROM (SELECT source, min(line) AS a, max(line) AS b FROM rows GROUP BY source)) AS cites
+FROM rows
+"""
+
+
+def refused(view: View) -> Fact:
+    """Requests refused because the queue limit was reached (often HTTP 200 with an error in the stream)."""
+    hits, requests, watched, cites = view.one(REFUSED, bounds(view))
+    if not watched and not requests:
+        return lacking("refusals", "the server log, the request log or a client file")
+    return found(view, hits, "requests", max(hits, requests, watched), cites, requests=requests)
+
+
+OCCUPANCY: Final = """
+WITH rows AS (
+    SELECT occupancy, source, line FROM batches
+    WHERE kind = 'decode' AND occupancy IS NOT NULL AND NOT isnan(occupancy) AND running > 0
+        AND ($since::DOUBLE IS NULL OR ts >= $since) AND ($until::DOUBLE IS NULL OR ts <= $until)
+    UNION ALL
+    SELECT m.value, m.source, m.line FROM samples m JOIN series s USING (series)
+    WHERE s.name = 'fwd_occupancy' AND NOT isnan(m.value) AND m.value > 0
+        AND ($since::DOUBLE IS NULL OR m.ts >= $since) AND ($until::DOUBLE IS NULL OR m.ts <= $until)
+)
+SELECT count(*) AS n, median(occupancy) / 100 AS value,
+    (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
+     FROM (SELECT source, min(line) AS a, max(line) AS b FROM rows GROUP BY source)) AS cites
+FROM rows
+"""
+
+
+def device_busy(view: View) -> Fact:
+    """Median share of wall time in which the device ran a forward pass while requests were running."""
+    n, value, cites = view.one(OCCUPANCY, bounds(view))
+    if n < 3:
+        return lacking("device occupancy", "SGLANG_ENABLE_METRICS_DEVICE_TIMER=1 (0.5.23)", n)
+    return found(view, value, "share", n, cites, busy=rounded(value))

@@ -1,0 +1,30 @@
+"""Change: a measure in the incident window over the same measure in the baseline window."""
+
+from __future__ import annotations
+
+from ridgeline.bundle.view import View
+from ridgeline.facts.make import found, lacking, restated, rounded
+from ridgeline.model.fact import Fact
+
+FEWEST: int = 3  # a measure resting on fewer rows on either side gives no ratio
+
+
+def change(view: View, of: str, **args: object) -> Fact:
+    """`MEASURES[of]` now over then; missing without a baseline, or where either side is missing or 0."""
+    from ridgeline.facts import MEASURES
+
+    if view.baseline is None:
+        return lacking("a baseline", "--baseline FROM..TO, or evidence that also covers the time before")
+    now, then = MEASURES[of](view, **args), MEASURES[of](view.window(view.baseline, None), **args)
+    for side, fact in (("incident", now), ("baseline", then)):
+        if fact.value is None:
+            return lacking(f"{fact.missing[0].signal} in the {side} window", fact.missing[0].how, fact.n)
+    if min(now.n, then.n) < FEWEST:
+        return lacking(f"more of {of} in both windows", "a longer window", min(now.n, then.n))
+    if not then.value:
+        return found(view, None if not now.value else float("inf"), "ratio", now.n, (), of=of, now=rounded(now.value),
+                     then=0.0, ratio=None) if now.value else restated(now, 1.0, "ratio", "change.none", of=of)  # fmt: skip
+    value = now.value / then.value
+    return restated(
+        now, value, "ratio", "change", of=of, now=rounded(now.value), then=rounded(then.value), ratio=rounded(value)
+    )

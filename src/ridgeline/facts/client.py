@@ -1,0 +1,216 @@
+"""The client's view and the front end: own lag, the way there and back, disconnects, blocked loops."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ridgeline.bundle.view import View
+from ridgeline.facts.make import bounds, found, lacking, restated, rounded
+from ridgeline.model.fact import Fact
+
+HOW_CLIENT: Final = "a client file (bench_serving, GuideLLM, AIPerf, or JSONL with send and chunk times)"
+
+PAIRS: Final = """
+WITH client AS (
+    SELECT coalesce(client_rid, rid) AS key, rid, coalesce(ttft_s, first_token_ts - dispatched_ts, first_token_ts - received_ts)
+        AS ttft_s, dispatched_ts - received_ts AS lag_s, received_ts, source, line
+    FROM records WHERE role = 'client' OR kind = 'client'
+),
+server AS (
+    SELECT rid, any_value(ttft_s) AS ttft_s FROM records
+    WHERE coalesce(role, '') <> 'client' AND kind <> 'client' AND ttft_s IS NOT NULL GROUP BY rid
+),
+joined AS (
+    SELECT c.ttft_s AS seen, s.ttft_s AS engine, c.source, c.line FROM client c JOIN server s ON s.rid IN (c.rid, c.key)
+    WHERE c.ttft_s IS NOT NULL
+        AND ($since::DOUBLE IS NULL OR c.received_ts >= $since) AND ($until::DOUBLE IS NULL OR c.received_ts <= $until)
+)
+SELECT count(*) AS n, median(seen - engine) AS gap_s, median(seen) AS seen, median(engine) AS engine,
+    (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
+     FROM (SELECT source, min(line) AS a, max(line) AS b FROM joined GROUP BY source)) AS cites
+FROM joined
+"""
+
+
+def client_gap_share(view: View) -> Fact:
+    """Share of the client's TTFT that lies outside the engine: network, gateway, or the client itself."""
+    n, gap_s, seen, engine, cites = view.one(PAIRS, bounds(view))
+    if n < 5 or not seen:
+        return lacking("the client's TTFT beside the engine's", HOW_CLIENT, n)
+    value = max(gap_s, 0.0) / seen
+    return found(view, value, "share", n, cites, gap_s=rounded(gap_s), seen_s=rounded(seen), engine_s=rounded(engine))
+
+
+LAG: Final = """
+WITH rows AS (
+    SELECT r.dispatched_ts - r.received_ts AS lag_s, r.source, r.line FROM records r
+    WHERE (r.role = 'client' OR r.kind = 'client') AND r.dispatched_ts IS NOT NULL AND r.received_ts IS NOT NULL
+        AND ($since::DOUBLE IS NULL OR r.received_ts >= $since) AND ($until::DOUBLE IS NULL OR r.received_ts <= $until)
+)
+SELECT count(*) AS n, median(lag_s) AS typical, quantile_cont(lag_s, 0.95) AS p95,
+    (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
+     FROM (SELECT source, min(line) AS a, max(line) AS b FROM rows GROUP BY source)) AS cites
+FROM rows
+"""
+
+
+def generator_lag_s(view: View) -> Fact:
+    """Median seconds by which the load generator sent later than it had planned."""
+    n, typical, p95, cites = view.one(LAG, bounds(view))
+    if n < 5:
+        return lacking("planned and real send times", HOW_CLIENT, n)
+    return found(view, typical, "s", n, cites, p95=rounded(p95), lag=rounded(typical))
+
+
+BLOCKED: Final = """
+WITH rows AS (
+    SELECT received_ts AS ts, coalesce(pre_queue_s, queued_ts - received_ts) AS before_s, source, line FROM requests
+    WHERE received_ts IS NOT NULL AND coalesce(pre_queue_s, queued_ts - received_ts) >= 0 AND NOT coalesce(probe, false)
+        AND ($since::DOUBLE IS NULL OR received_ts >= $since) AND ($until::DOUBLE IS NULL OR received_ts <= $until)
+),
+level AS (SELECT median(before_s) AS usual, quantile_cont(before_s, 0.95) AS high FROM rows),
+held AS (SELECT r.*, r.ts + r.before_s AS freed FROM rows r, level l WHERE r.before_s >= greatest(4 * l.usual, 0.25)),
+-- Requests held up by one stall are released together: their ends fall into the same half second.
+bursts AS (SELECT floor(freed * 2) AS half, count(*) AS n FROM held GROUP BY half)
+SELECT (SELECT count(*) FROM rows) AS n, count(*) AS held, max(before_s) AS worst,
+    (SELECT coalesce(sum(n), 0) FROM bursts WHERE n >= 3) AS together, (SELECT count(*) FROM bursts WHERE n >= 3) AS stalls,
+    (SELECT usual FROM level) AS usual,
+    (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
+     FROM (SELECT source, min(line) AS a, max(line) AS b FROM held GROUP BY source)) AS cites
+FROM held
+"""
+
+
+def aligned_stalls(view: View) -> Fact:
+    """Share of the requests held before the scheduler that were released together with others: a loop stood still."""
+    n, held, worst, together, stalls, usual, cites = view.one(BLOCKED, bounds(view))
+    if n < 20:
+        return lacking("times before the scheduler", "--enable-metrics with the request log (api_server stamps)", n)
+    value = float(together) / held if held >= 5 else 0.0
+    return found(view, value, "share", n, cites, held=held, stalls=stalls, worst=rounded(worst), usual=rounded(usual))
+
+
+TOKENIZE: Final = """
+WITH rows AS (
+    SELECT tokenize_s, coalesce(pre_queue_s, queued_ts - received_ts) AS before_s, prompt_tokens, source, line FROM requests
+    WHERE tokenize_s IS NOT NULL AND NOT coalesce(probe, false)
+        AND ($since::DOUBLE IS NULL OR received_ts >= $since) AND ($until::DOUBLE IS NULL OR received_ts <= $until)
+    UNION ALL
+    SELECT s.duration_s, NULL, NULL, s.source, s.line FROM stages s
+    WHERE s.stage = 'tokenize' AND s.duration_s IS NOT NULL AND NOT coalesce(s.probe, false)
+        AND ($since::DOUBLE IS NULL OR s.start_ts >= $since) AND ($until::DOUBLE IS NULL OR s.start_ts <= $until)
+)
+SELECT count(*) AS n, median(tokenize_s) AS typical, quantile_cont(tokenize_s, 0.95) AS p95,
+    corr(tokenize_s, prompt_tokens) AS follows,
+    (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
+     FROM (SELECT source, min(line) AS a, max(line) AS b FROM rows GROUP BY source)) AS cites
+FROM rows
+"""
+
+
+def tokenize_s(view: View) -> Fact:
+    """Median seconds of tokenizing a request."""
+    n, typical, p95, follows, cites = view.one(TOKENIZE, bounds(view))
+    if n < 5:
+        return lacking("tokenize times", "traces (stage tokenize) or api_server stamps of the request log", n)
+    return found(view, typical, "s", n, cites, p95=rounded(p95), follows=rounded(follows), seconds=rounded(typical))
+
+
+GONE: Final = """
+WITH rows AS (
+    SELECT rid, coalesce(text, '') || ' ' || coalesce(attrs, '') AS said, kind, source, line FROM events
+    WHERE (kind IN ('client-disconnect') OR (kind IN ('abort', 'transfer-failed', 'bootstrap-failed', 'handshake-failed')
+           AND (contains(coalesce(text, '') || coalesce(attrs, ''), 'Aborted by') OR attrs ->> 'by' = 'client')))
+        AND ($since::DOUBLE IS NULL OR ts IS NULL OR ts >= $since)
+        AND ($until::DOUBLE IS NULL OR ts IS NULL OR ts <= $until)
+    UNION ALL
+    SELECT rid, coalesce(abort_message, ''), 'request', source, line FROM requests
+    WHERE (state = 'aborted' OR finish_reason = 'abort')
+        AND (contains(lower(coalesce(abort_message, '')), 'disconnect') OR contains(coalesce(abort_message, ''), 'Aborted by AbortReq'))
+        AND ($since::DOUBLE IS NULL OR received_ts >= $since) AND ($until::DOUBLE IS NULL OR received_ts <= $until)
+)
+SELECT count(*) AS hits, count(DISTINCT rid) AS rids, (SELECT count(*) FROM requests) AS requests,
+    (SELECT count(*) FROM sources WHERE kind = 'log') + (SELECT count(*) FROM events) AS watched,
+    (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
+     FROM (SELECT source, min(line) AS a, max(line) AS b FROM rows GROUP BY source)) AS cites
+FROM rows
+"""
+
+
+def told_aborts(view: View) -> Fact:
+    """Requests that ended because someone told the server to abort them (client gone, router, user)."""
+    hits, rids, requests, watched, cites = view.one(GONE, bounds(view))
+    if not watched and not requests:
+        return lacking("aborts", "the server log or the request log")
+    return found(view, max(rids, hits and 1), "requests", hits or watched or requests, cites, requests=requests)
+
+
+SLOW_CLIENT: Final = """
+WITH rows AS (
+    SELECT e.rid, q.client, q.user, e.source, e.line FROM events e LEFT JOIN requests q USING (rid)
+    WHERE e.kind = 'streaming-backlog' AND ($since::DOUBLE IS NULL OR e.ts IS NULL OR e.ts >= $since)
+        AND ($until::DOUBLE IS NULL OR e.ts IS NULL OR e.ts <= $until)
+),
+clients AS (SELECT coalesce(client, user) AS client, count(DISTINCT rid) AS n FROM rows GROUP BY ALL)
+SELECT count(*) AS hits, count(DISTINCT rid) AS rids, (SELECT max(n) FROM clients WHERE client IS NOT NULL) AS most,
+    (SELECT arg_max(client, n) FROM clients WHERE client IS NOT NULL) AS client,
+    (SELECT count(*) FROM requests WHERE NOT coalesce(probe, false)) AS requests,
+    (SELECT count(*) FROM sources WHERE kind = 'log') + (SELECT count(*) FROM events) AS watched,
+    (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
+     FROM (SELECT source, min(line) AS a, max(line) AS b FROM rows GROUP BY source)) AS cites
+FROM rows
+"""
+
+
+def backlogged_streams(view: View) -> Fact:
+    """Streams whose chunks piled up because the reader was slow."""
+    hits, rids, most, client, requests, watched, cites = view.one(SLOW_CLIENT, bounds(view))
+    if not watched:
+        return lacking("streaming backlog lines", "the server log (0.5.23)")
+    return found(
+        view,
+        max(rids, hits and 1),
+        "streams",
+        hits or watched,
+        cites,
+        requests=requests,
+        client=client or "",
+        most=most,
+    )
+
+
+def told_share(view: View) -> Fact:
+    """Share of the known requests that were told to end; 1 where the log shows no other request."""
+    fact = told_aborts(view)
+    if fact.value is None:
+        return fact
+    requests = dict(fact.statement.figures)["requests"] or 0
+    return restated(fact, fact.value / max(requests, fact.value, 1), "share", "told_share")
+
+
+SERVER_ABORTS: Final = """
+WITH rows AS (
+    SELECT state, finish_reason, status_code, coalesce(abort_message, '') AS said, source, line FROM requests
+    WHERE NOT coalesce(probe, false)
+        AND ($since::DOUBLE IS NULL OR received_ts IS NULL OR received_ts >= $since)
+        AND ($until::DOUBLE IS NULL OR received_ts IS NULL OR received_ts <= $until)
+),
+bad AS (
+    SELECT * FROM rows
+    WHERE (state IN ('aborted', 'error') OR finish_reason IN ('abort', 'error') OR status_code >= 500)
+        AND NOT contains(said, 'Aborted by') AND NOT contains(lower(said), 'disconnect')
+        AND NOT contains(lower(said), 'queue is full') AND coalesce(status_code, 500) >= 500
+)
+SELECT (SELECT count(*) FROM rows) AS n, count(*) AS hits, mode(nullif(said, '')) AS message,
+    (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
+     FROM (SELECT source, min(line) AS a, max(line) AS b FROM bad GROUP BY source)) AS cites
+FROM bad
+"""
+
+
+def server_aborts(view: View) -> Fact:
+    """Share of requests that the server ended with an error of its own."""
+    n, hits, message, cites = view.one(SERVER_ABORTS, bounds(view))
+    if n < 10:
+        return lacking("ten requests and their outcomes", "--log-requests, the metrics exporter, or a client file", n)
+    return found(view, hits / n, "share", n, cites, hits=hits, message=(message or "")[:120])

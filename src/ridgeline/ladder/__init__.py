@@ -1,0 +1,1 @@
+"""The ladders: frame, rungs, the one evaluator, and `diagnose`."""

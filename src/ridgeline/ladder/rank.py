@@ -1,0 +1,96 @@
+"""From judgements to findings: the best first, and a further one only for what those before it do not explain."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from string import Formatter
+
+from ridgeline.ladder.book import Book
+from ridgeline.ladder.judge import LEVELS, Judgement
+from ridgeline.ladder.symptom import Asked
+from ridgeline.model.diagnosis import Finding
+from ridgeline.model.fact import Fact, Statement
+from ridgeline.words.messages_en import MESSAGES
+
+MOST: int = 3  # more findings than this is a list of everything, not an answer
+
+
+def ordered(judged: Sequence[Judgement], asked: Asked) -> list[Judgement]:
+    """Causes that hold, best first: nothing that another one explains, then confidence, the symptom, score."""
+    holding = [j for j in judged if j.holds and asked.allows(j.cause)]
+    explained = {e for j in holding for e in j.cause.explains}
+    place = {j.cause.id: i for i, j in enumerate(judged)}
+    return sorted(
+        holding,
+        key=lambda j: (
+            -LEVELS.index(j.confidence),
+            j.cause.id in explained,
+            not asked.stresses(j.cause.layer),
+            -j.score,
+            place[j.cause.id],
+        ),
+    )
+
+
+def chosen(judged: Sequence[Judgement], asked: Asked) -> list[Judgement]:
+    """The findings: the first, and those of another layer that no finding explains and that rest on more than it."""
+    picked: list[Judgement] = []
+    for j in ordered(judged, asked):
+        if not picked:
+            picked.append(j)
+            continue
+        explained = any(j.cause.id in p.cause.explains or p.cause.id in j.cause.explains for p in picked)
+        same_layer = any(p.cause.layer == j.cause.layer for p in picked)
+        seen = {(f.measure, f.args) for p in picked for f in p.facts("required")}
+        new = {(f.measure, f.args) for f in j.facts("required")} - seen
+        if not explained and not same_layer and new and j.confidence != "low" and len(picked) < MOST:
+            picked.append(j)
+    return picked
+
+
+def finding(j: Judgement, book: Book, judged: Sequence[Judgement], onset_ts: float | None) -> Finding:
+    """One finding with its statement, evidence, scope and the neighbours it excludes."""
+    facts = (*j.facts("required"), *j.facts("supporting"))
+    evidence = book.cite(*facts)
+    excluded = tuple(sorted(o.cause.id for o in judged if o.ruled_out and o.cause.id in {t.cause for t in j.cause.twins}))
+    return Finding(
+        cause=j.cause.id,
+        layer=j.cause.layer,
+        confidence=j.confidence,
+        score=j.score,
+        caps=j.caps,
+        statement=stated(j.cause.statement, facts),
+        scope=scope_of(j.cause.scope_by, facts),
+        onset_ts=onset_ts,
+        evidence=evidence,
+        ruled_out=excluded,
+        remedies=j.cause.remedies,
+        source_entry=j.cause.source_entry,
+        route=j.cause.route,
+    )
+
+
+def stated(key: str, facts: Sequence[Fact]) -> Statement:
+    """The statement of a key with the figures its template names, taken from the facts (`measure__figure`)."""
+    known: dict[str, object] = {}
+    for fact in facts:
+        prefix = "_".join([fact.measure, *(str(v) for _, v in fact.args if isinstance(v, str))])
+        for name, value in fact.statement.figures:
+            known.setdefault(f"{prefix}__{name}", value)
+            known.setdefault(f"{fact.measure}__{name}", value)
+    wanted = sorted({name for _, name, _, _ in Formatter().parse(MESSAGES[key]) if name})
+    return Statement(key, tuple((name, known.get(name)) for name in wanted))
+
+
+def scope_of(by: Sequence[str], facts: Sequence[Fact]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Where it happens: dimensions the cause declares, values the facts name."""
+    out: dict[str, list[str]] = {}
+    for fact in facts:
+        told = dict(fact.statement.figures)
+        for dimension in by:
+            value = told.get(dimension)
+            if dimension == "dp_rank" and value is None and isinstance(told.get("place"), str):
+                value = next((w[2:] for w in str(told["place"]).split() if w.startswith("DP") and w[2:].isdigit()), None)
+            if value not in (None, ""):
+                out.setdefault(dimension, []).append(str(value))
+    return tuple((dimension, tuple(sorted(set(values)))) for dimension, values in sorted(out.items()))
