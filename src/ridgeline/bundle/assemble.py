@@ -62,7 +62,6 @@ def assemble(con: duckdb.DuckDBPyConnection, spill: Spill, sources: Sequence[Sou
                 f"{sources[z.source - 1].reading.path}: times were moved by {z.add_s / 3600:+g} h to UTC; "
                 f"{z.basis} ({z.anchors} of them agree)"
             )
-    anchors = clocks.monotonic_anchors(con, zone)
     prepare(con, len(sources), servers, {s.reading.source: s.reading.role for s in sources}, zone)
     aliased = find_aliases(con) > 0
     shifted = any(z.add_s for z in zone)
@@ -76,10 +75,11 @@ def assemble(con: duckdb.DuckDBPyConnection, spill: Spill, sources: Sequence[Sou
     _events(con, shifted, aliased, {s.reading.source: s.reading.kind for s in sources}, out)
     finish(con, "request_attrs", False, aliased, None)
     _number(con, out)
-    merge(con, {a.source: a.offset_s for a in anchors})
+    anchors = clocks.monotonic_anchors(con)
+    merge(con, {server: a.offset_s for server, a in anchors.items()})
     con.execute(f"CREATE OR REPLACE TEMP TABLE attrs_done AS {ATTRS_SQL}")
     con.execute("CREATE OR REPLACE TABLE request_attrs AS SELECT * EXCLUDE (place) FROM attrs_done ORDER BY place")
-    said = clocks.rows(rows, zone, anchors, clocks.skews(con))
+    said = clocks.rows(rows, zone, anchors.values(), clocks.skews(con))
     replace_table(con, "clocks", pa.Table.from_pylist(said, schema=schema("clocks")))
     for name in WORK:
         con.execute(f"DROP TABLE IF EXISTS temp.{name}")

@@ -10,7 +10,8 @@ import pyarrow as pa
 from ridgeline.model.tables import TABLES
 from ridgeline.signals.rows import schema
 
-SAME_BOOT_S: Final = 30.0  # start-up lines of one boot lie closer than two boots can
+NODES_S: Final = 900.0  # the nodes of one server print their arguments within this time of each other
+KNOWN_S: Final = 60.0  # a restart that a log reader saw already
 # A live answer states the effective figure, the log what was asked for and what came of it, the command the wish.
 BELIEF: Final = ("server-info", "log", "model-info", "loads", "exposition", "launch")
 KEYS: Final = ("server", "role", "boot_ts", "source", "line")
@@ -56,10 +57,15 @@ def restarts(rows: Sequence[Row]) -> list[dict[str, Any]]:
 
 
 def _groups(rows: Sequence[Row]) -> list[list[Row]]:
+    """Rows by boot. A boot begins with its launch arguments; what is printed later of pool and limits belongs to it."""
     timed = sorted((r for r in rows if r["boot_ts"] is not None), key=lambda r: (r["boot_ts"], r["source"], r["line"]))
     groups: list[list[Row]] = []
     for row in timed:
-        if groups and row["boot_ts"] - groups[-1][-1]["boot_ts"] <= SAME_BOOT_S:
+        begins = row["args_hash"] is not None and groups and any(r["args_hash"] for r in groups[-1])
+        if begins:
+            same_file = any(r["source"] == row["source"] and r["args_hash"] for r in groups[-1])
+            begins = same_file or row["boot_ts"] - groups[-1][0]["boot_ts"] > NODES_S
+        if groups and not begins:
             groups[-1].append(row)
         else:
             groups.append([row])
@@ -86,9 +92,13 @@ def finish_servers(con: duckdb.DuckDBPyConnection, kinds: Mapping[int, str]) -> 
     """Replace the table `servers` by its boots; returns the restart events to add (as rows of `events`)."""
     rows = con.sql("SELECT * FROM servers ORDER BY source, line").to_arrow_table().to_pylist()
     merged = boots(rows, kinds)
-    known = con.execute("SELECT count(*) FROM events WHERE kind = 'restart'").fetchall()[0][0]
     replace_table(con, "servers", pa.Table.from_pylist(merged, schema=schema("servers")))
-    found = [] if known else restarts(merged)
+    known = con.execute("SELECT server, ts FROM events WHERE kind = 'restart' AND ts IS NOT NULL").fetchall()
+    found = [
+        event
+        for event in restarts(merged)
+        if not any(server == event["server"] and abs(ts - event["ts"]) <= KNOWN_S for server, ts in known)
+    ]
     return pa.Table.from_pylist(found, schema=schema("events"))
 
 

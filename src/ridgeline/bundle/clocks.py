@@ -2,14 +2,15 @@
 
 Three kinds of anchor, each a pair of times of one happening:
 
-- a ReqTimeStats line of 0.5.3 to 0.5.9: monotonic stamps inside, the log's wall time (whole seconds) in front. The
-  line is written after the finish it reports: `wall <= line < wall + 1 s`, over all lines an interval.
+- an arrival that the request log stamps on the wall and on the monotonic clock; else a ReqTimeStats line of 0.5.3 to
+  0.5.9, monotonic inside, the log's wall time (whole seconds) in front. It is written after the finish it reports, so
+  the lines together bound the offset.
 - a request seen by client and server: it is sent before it is received, answered before it is seen to be.
 - a pair of a disaggregated request: both sides receive it at once.
 """
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import duckdb
@@ -19,25 +20,28 @@ from ridgeline.bundle.zones import Zone
 LINE_S: Final = 1.0  # resolution of log times
 LATE_S: Final = 0.5  # a line may be written this late without making its anchor useless
 
-MONOTONIC_SQL: Final = """
-    SELECT
-        source,
-        clock,
-        logged_ts,
-        coalesce(queued_ts, received_ts)
-            + coalesce(bootstrap_s, 0) + coalesce(prealloc_s, coalesce(alloc_wait_s, 0)) + coalesce(transfer_s, 0)
-            + coalesce(queue_s, 0) + coalesce(forward_s, 0) AS end_mono
-    FROM raw_records
-    WHERE clock LIKE 'monotonic%' AND logged_ts IS NOT NULL AND coalesce(queued_ts, received_ts) IS NOT NULL
-    ORDER BY source, line
+# Both clocks of one moment: exact. The request log of 0.5.9 and later has them (obj.received_time, meta_info).
+BOTH_SQL: Final = """
+    SELECT server, received_ts - received_mono AS apart_s
+    FROM records
+    WHERE received_mono IS NOT NULL AND received_ts > 631152000 AND server IS NOT NULL
+    ORDER BY server, source, line
+    LIMIT 20000
+"""
+# The end by the monotonic clock, and the line that reports it.
+LINES_SQL: Final = """
+    SELECT server, logged_ts - (queued_mono + queue_s + forward_s) AS apart_s
+    FROM records
+    WHERE queued_mono + queue_s + forward_s IS NOT NULL AND logged_ts > 631152000 AND server IS NOT NULL
+    ORDER BY server, source, line
+    LIMIT 20000
 """
 
 CLIENT_SQL: Final = """
     SELECT
         c.source,
         min(s.received_ts - c.received_ts) AS most,
-        max(coalesce(s.response_sent_ts, s.first_token_ts, s.finished_ts)
-            - coalesce(c.first_token_ts, c.finished_ts)) AS least,
+        max(s.finished_ts - c.finished_ts) AS least,
         count(*) AS n
     FROM requests AS c
     JOIN requests AS s
@@ -65,26 +69,37 @@ PAIR_SQL: Final = """
 
 
 class Anchor(NamedTuple):
-    """Add `offset_s` to a time on `clock` in `source` to get wall-clock time; wrong by at most `error_s`."""
+    """Add `offset_s` to a time on `clock` to get wall-clock time; wrong by at most `error_s`."""
 
     clock: str
-    source: int
+    source: int | None
     offset_s: float
     error_s: float
     basis: str
 
 
-def monotonic_anchors(con: duckdb.DuckDBPyConnection, zones: Sequence[Zone]) -> list[Anchor]:
-    """Offsets of monotonic clocks, one per source and clock, from the lines that carry both."""
-    pairs: dict[tuple[int, str], list[float]] = defaultdict(list)
-    for source, clock, logged_ts, end_mono in con.execute(MONOTONIC_SQL).fetchall():
-        pairs[source, clock].append(logged_ts - end_mono)
-    zone_s = {z.source: z.add_s for z in zones}
-    return [
-        Anchor(clock, source, offset + zone_s.get(source, 0.0), error, f"{len(apart)} log lines that carry both times")
-        for (source, clock), apart in sorted(pairs.items())
-        for offset, error in [interval(apart)]
-    ]
+def monotonic_anchors(con: duckdb.DuckDBPyConnection) -> dict[str, Anchor]:
+    """Server → its host's monotonic clock, from the final `records`."""
+    both: dict[str, list[float]] = defaultdict(list)
+    lines: dict[str, list[float]] = defaultdict(list)
+    for found, sql in ((both, BOTH_SQL), (lines, LINES_SQL)):
+        for server, apart_s in con.execute(sql).fetchall():
+            found[server].append(apart_s)
+    anchors: dict[str, Anchor] = {}
+    for server in sorted({*both, *lines}):
+        clock = f"monotonic:{server}"
+        if both[server]:
+            apart = sorted(both[server])
+            middle = apart[len(apart) // 2]
+            # A clock that was set while serving shows as a spread: then only the lines' interval holds.
+            spread = max(apart[-1] - middle, middle - apart[0])
+            basis = f"{len(apart)} requests whose arrival was stamped on both clocks"
+            anchors[server] = Anchor(clock, None, middle, spread, basis)
+        else:
+            offset, error = interval(lines[server])
+            basis = f"{len(lines[server])} log lines against the finish they report"
+            anchors[server] = Anchor(clock, None, offset, error, basis)
+    return anchors
 
 
 def interval(apart_s: Sequence[float]) -> tuple[float, float]:
@@ -115,7 +130,7 @@ def skews(con: duckdb.DuckDBPyConnection) -> list[Anchor]:
 
 
 def rows(
-    sources: Sequence[Mapping[str, Any]], zones: Sequence[Zone], anchors: Sequence[Anchor], skew: Sequence[Anchor]
+    sources: Sequence[Mapping[str, Any]], zones: Sequence[Zone], anchors: Iterable[Anchor], skew: Sequence[Anchor]
 ) -> list[dict[str, Any]]:
     """Rows of the table `clocks`: one per source, then monotonic clocks, then skews."""
     zone = {z.source: z for z in zones}

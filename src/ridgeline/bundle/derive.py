@@ -63,8 +63,11 @@ DERIVED_SQL: Final = f"""
                 coalesce(ttft_s, first_token_ts - received_ts) AS ttft_s,
                 CASE WHEN state NOT IN ('received', 'unfinished') THEN coalesce(e2e_s, finished_ts - received_ts) END
                     AS e2e_s,
-                coalesce(queued_ts, CASE WHEN coalesce(retractions, 0) = 0 THEN scheduled_ts - queue_s END)
-                    AS queued_ts
+                coalesce(
+                    queued_ts,
+                    queued_mono + mono_add_s,
+                    CASE WHEN coalesce(retractions, 0) = 0 THEN scheduled_ts - queue_s END
+                ) AS queued_ts
             )
         FROM told
     ),

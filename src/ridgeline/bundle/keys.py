@@ -54,7 +54,7 @@ MEMBER_SQL: Final = """
         AND o.event IS NOT DISTINCT FROM r.event
         AND o.client IS NOT DISTINCT FROM (r.role = 'client')
     LEFT JOIN alias AS a ON a.rid = r.rid
-    WHERE r.rid IS NOT NULL OR o.origin NOT IN ('openai', 'received', 'span', 'time_stats', 'log')
+    WHERE r.rid IS NOT NULL OR o.origin NOT IN ('openai', 'received', 'span', 'time-stats', 'log')
     ORDER BY r.id
 """
 

@@ -53,18 +53,17 @@ ATTRS_SQL: Final = """
 """
 
 
-def merge(con: duckdb.DuckDBPyConnection, anchors_s: Mapping[int, float]) -> None:
+def merge(con: duckdb.DuckDBPyConnection, anchors_s: Mapping[str, float]) -> None:
     """Make the table `requests` from `numbered`, `alias`, `stages` and `events`.
 
-    `anchors_s`: source → seconds to add to stamps that its records hold on a monotonic clock; stamps of a source
-    without one are left out.
+    `anchors_s`: server → seconds to add to a time on its monotonic clock.
     """
     origins = find_members(con)
     link(con, origins)
     present = _present(con, origins)
     stage_columns = _stage_sums(con)
     con.execute(ENDINGS_SQL)
-    con.execute("CREATE OR REPLACE TEMP TABLE anchor (source BIGINT, add_s DOUBLE)")
+    con.execute("CREATE OR REPLACE TEMP TABLE anchor (server VARCHAR, add_s DOUBLE)")
     if anchors_s:
         con.executemany("INSERT INTO anchor VALUES (?, ?)", sorted(anchors_s.items()))
     con.execute(_merged_sql(origins, present, stage_columns))
@@ -76,7 +75,7 @@ def _present(con: duckdb.DuckDBPyConnection, origins: Sequence[str]) -> dict[str
     counts = ", ".join(f'count(r."{name}")' for name in REQUEST)
     rows = con.execute(
         f"""
-        SELECT o.origin, count(*) FILTER (WHERE r.clock LIKE 'monotonic%'), {counts}
+        SELECT o.origin, {counts}
         FROM numbered AS r
         JOIN origin_map AS o
             ON o.kind IS NOT DISTINCT FROM r.kind
@@ -86,10 +85,8 @@ def _present(con: duckdb.DuckDBPyConnection, origins: Sequence[str]) -> dict[str
         """
     ).fetchall()
     found: dict[str, set[str]] = {o: set() for o in origins}
-    for origin, monotonic, *values in rows:
+    for origin, *values in rows:
         found[origin] |= {name for name, n in zip(REQUEST, values, strict=True) if n}
-        if monotonic:
-            found[origin].add("monotonic")
     return found
 
 
@@ -115,7 +112,7 @@ def _merged_sql(origins: Sequence[str], present: Mapping[str, set[str]], stage_c
     for name, kind in REQUEST.items():
         if name in KEYED:
             continue
-        said = {o: _said(at[o], name, "monotonic" in present[o]) for o in origins if name in present[o]}
+        said = {o: f'{at[o]}."{name}"' for o in origins if name in present[o]}
         if name in stage_columns:
             said["stage"] = f'st."{name}"'
         order = order_for(name, said)
@@ -150,6 +147,7 @@ def _merged_sql(origins: Sequence[str], present: Mapping[str, set[str]], stage_c
             k.linked_rid, k.linked_parent, k.parent_rid, k.choice, k.server, k.role, k.room, k.client_rid,
             {arrived} AS arrived, k.part, k.several, k.client_id, k.pair_id, k.unpaired, k.first_id,
             {", ".join(columns)},
+            an.add_s AS mono_add_s,
             {conflicts} + CAST(k.unpaired AS INTEGER) AS conflicts,
             list_sort(list_distinct(list_filter([{kinds}], lambda x: x IS NOT NULL))) AS kinds,
             {finish} AS finish_said,
@@ -157,18 +155,10 @@ def _merged_sql(origins: Sequence[str], present: Mapping[str, set[str]], stage_c
             coalesce({", ".join(f"{o}.line" for o in ranked) or "NULL"}) AS line
         FROM linked AS k
         {joins}
+        LEFT JOIN anchor AS an ON an.server = k.server
         LEFT JOIN stage_sum AS st ON st.rid = k.rid AND st.role = coalesce(k.role, '') AND k.part = 0
         ORDER BY k.request
     """
-
-
-def _said(origin: str, name: str, monotonic: bool) -> str:
-    """One origin's value of a column; a stamp on a monotonic clock counts only with an anchor."""
-    plain = f'{origin}."{name}"'
-    if not monotonic or not name.endswith("_ts") or name == "logged_ts":
-        return plain
-    moved = f"{plain} + (SELECT add_s FROM anchor WHERE anchor.source = {origin}.source)"
-    return f"CASE WHEN {origin}.clock LIKE 'monotonic%' THEN {moved} ELSE {plain} END"
 
 
 def _kind(origin: str) -> str:

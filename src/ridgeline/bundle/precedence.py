@@ -15,7 +15,7 @@ ORIGINS: Final = (
     "exporter",
     "vllm-requests",
     "dump",
-    "time_stats",
+    "time-stats",
     "span",
     "client",
     "vllm-log",
@@ -28,30 +28,30 @@ ORIGINS: Final = (
 )
 
 # Origins that write when a request ends. A span is closed when its process ends, too: its end alone proves nothing.
-FINISHING: Final = frozenset(("request-log", "exporter", "vllm-requests", "dump", "time_stats", "vllm-log", "client"))
+FINISHING: Final = frozenset(("request-log", "exporter", "vllm-requests", "dump", "time-stats", "vllm-log", "client"))
 
 PRECEDENCE: Final[dict[str, tuple[str, ...]]] = {
     # meta_info states the sum of waits, the time-stats line prints the same to 0.01 ms, a span shows one wait only.
-    "queue_s": ("request-log", "exporter", "vllm-requests", "time_stats", "span", "stage"),
+    "queue_s": ("request-log", "exporter", "vllm-requests", "time-stats", "span", "stage"),
     # Arrival at the API server; the time of the log record itself comes later and is coarser.
     "received_ts": ("request-log", "exporter", "vllm-requests", "dump", "span", "received", "log"),
     # entry_time of the time-stats line is the last entry into the queue, a span's start the first.
-    "queued_ts": ("vllm-requests", "request-log", "exporter", "span", "time_stats"),
-    "scheduled_ts": ("request-log", "exporter", "vllm-requests", "span", "time_stats"),
+    "queued_ts": ("vllm-requests", "request-log", "exporter", "span", "time-stats"),
+    "scheduled_ts": ("request-log", "exporter", "vllm-requests", "span", "time-stats"),
     "prefill_done_ts": ("request-log", "exporter", "span"),
-    "finished_ts": ("request-log", "exporter", "vllm-requests", "dump", "span", "log", "time_stats"),
+    "finished_ts": ("request-log", "exporter", "vllm-requests", "dump", "span", "log", "time-stats"),
     # The scheduler's own figures: only these two see them.
-    "forward_s": ("time_stats", "span"),
-    "bootstrap_s": ("time_stats", "span", "stage"),
-    "alloc_wait_s": ("time_stats", "span", "stage"),
-    "prealloc_s": ("time_stats", "span", "stage"),
-    "transfer_s": ("time_stats", "span", "stage"),
-    "transfer_gb_s": ("time_stats", "request-log"),
-    "attempts": ("time_stats",),
+    "forward_s": ("time-stats", "span"),
+    "bootstrap_s": ("time-stats", "span", "stage"),
+    "alloc_wait_s": ("time-stats", "span", "stage"),
+    "prealloc_s": ("time-stats", "span", "stage"),
+    "transfer_s": ("time-stats", "span", "stage"),
+    "transfer_gb_s": ("time-stats", "request-log"),
+    "attempts": ("time-stats",),
     # What was asked: the record on arrival and the finish record repeat it; OpenAI fields only fill gaps.
     "endpoint": ("openai", "request-log", "received"),
     "stream": ("request-log", "received", "exporter", "openai"),
-    "logged_ts": ("request-log", "received", "time_stats", "log"),
+    "logged_ts": ("request-log", "received", "time-stats", "log"),
 }
 
 # Statements of two origins on one request count as a conflict when they differ by more than this: (absolute, share).
@@ -91,7 +91,7 @@ def origin_of(kind: str | None, event: str | None, role: str | None = None) -> s
         return "openai"
     if event is not None and event.rpartition(".")[2] in ("received", "arrived", "added"):
         return "received"
-    name = kind or "log"
+    name = (kind or "log").replace("_", "-")
     return name if event is None or event.rpartition(".")[2] == "finished" else f"{name}:{event}"
 
 
