@@ -47,7 +47,7 @@ class Pending:
         if parts.any():
             picked = (slots[parts], values[parts], lines[parts], ts[parts], scrapes[parts])
             out.append(_histograms(table, *picked, reading))
-        return out
+        return [rows for rows in out if rows.data.num_rows]
 
 
 def _samples(series: I64, values: F64, lines: I64, ts: F64, scrapes: I64, reading: Reading) -> Rows:
