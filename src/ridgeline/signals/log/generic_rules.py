@@ -103,15 +103,8 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule("request-timeout", "upstream request timeout", severity="error"),
     Rule("request-error", "upstream prematurely closed connection", severity="error"),
     Rule("client-disconnect", "client prematurely closed connection", severity="info"),
-    # native crashes of other languages, hung collectives (memory and C crashes: deaths.py)
+    # crashes of other languages (memory and C crashes: deaths.py; hung collectives: sglang_events.py)
     Rule("crash", "panicked at ", r"thread '(?P<thread>[^']{0,80})'.{0,20} panicked at (?P<why>\S{1,200})", "fatal"),
-    Rule(
-        "watchdog",
-        "Watchdog caught collective operation timeout",
-        r"timeout: .{0,400}?Timeout\(ms\)=(?P<value_ms>\d+)",
-        "fatal",
-        {"name": "collective", "soft": False},
-    ),
     Rule("peer-unreachable", "onnection refused", r"(?:" + _ADDR + r".{0,200})?[Cc]onnection refused", "error"),
 )
 

@@ -17,7 +17,7 @@ from ridgeline.signals.rows import Reading
 START: Final = r"usage(?:_metadata)?['\"]?\s*[=:(]\s*[{(\w]|cache_read_input_tokens"
 KEY: Final = re.compile(
     r"\b(input_tokens|prompt_tokens|output_tokens|completion_tokens|cache_creation_input_tokens|cache_creation"
-    r"|cache_read_input_tokens|cache_read|cached_tokens|reasoning_tokens|reasoning)['\"]?\s*[=:]\s*(\d{1,15})(?=[^\d.]|$)"
+    r"|cache_read_input_tokens|cache_read|cached_tokens|reasoning_tokens|reasoning)['\"]?\s*[=:]\s*(\d{1,15})(?=[^\d.])"
 )
 CONTINUES: Final = re.compile(r"^\s+['\"\w]|^\s*[})\]]")
 MAX_LINES: Final = 30
@@ -60,7 +60,7 @@ def _whole(lines: LogLines, i: int) -> tuple[str, int]:
             break
         last += 1
         text = f"{text}\n{following}"
-    return text, last
+    return text + "\n" * bool(lines.ended[last]), last  # the last number of a cut file has no end and is not taken
 
 
 def _open(text: str) -> int:

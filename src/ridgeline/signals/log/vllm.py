@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import Final
 
+import numpy as np
+
 from ridgeline.signals.lines import LogLines, Parsed
 from ridgeline.signals.log import vllm_quiet, vllm_requests, vllm_startup, vllm_stats, vllm_transfers
 from ridgeline.signals.log.orderly import after_shutdown
@@ -20,17 +22,14 @@ PROCESS: Final = r"(?:^| )(?:APIServer|ApiServer|EngineCore|Worker|VllmWorker)[\
 
 def parse(lines: LogLines, reading: Reading) -> Parsed:
     """What is vLLM's of some lines: `batches`, `records`, `config`, `servers`, `events`, `request_attrs`."""
+    late = lines.line[after_shutdown(lines)]
     parts: list[Callable[[LogLines, Reading], Parsed]] = [
         vllm_stats.parse,
         vllm_requests.parse,
         vllm_startup.parse,
         vllm_transfers.parse,
-        _failures,
+        lambda rest, r: apply_rules(RULES, rest, r, np.isin(rest.line, late)),
     ]
     if matching(lines.logger, PROCESS).any() or matching(lines.body, SIGNS).any():
         parts.append(vllm_quiet.parse)
     return in_turn(parts, lines, reading)
-
-
-def _failures(lines: LogLines, reading: Reading) -> Parsed:
-    return apply_rules(RULES, lines, reading, after_shutdown(lines))
