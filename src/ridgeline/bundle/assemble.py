@@ -55,13 +55,12 @@ def assemble(con: duckdb.DuckDBPyConnection, spill: Spill, sources: Sequence[Sou
     for number, note in sorted(servers.notes.items()):
         sources[number - 1].reading.note(note)
     naive = [s.reading.source for s in sources if s.reading.clock == "naive"]
-    zone = zones(con, naive, {n: servers.of.get((n, None)) for n in naive})
+    first_ts = {s.reading.source: s.reading.from_ts for s in sources}
+    zone = zones(con, naive, {n: servers.of.get((n, None)) for n in naive}, first_ts)
     for z in zone:
         if z.add_s:
-            sources[z.source - 1].reading.note(
-                f"{sources[z.source - 1].reading.path}: times were moved by {z.add_s / 3600:+g} h to UTC; "
-                f"{z.basis} ({z.anchors} of them agree)"
-            )
+            reading = sources[z.source - 1].reading
+            reading.note(f"{reading.path}: times were moved by {clocks.span(z.add_s)}: {z.basis} ({z.anchors})")
     prepare(con, len(sources), servers, {s.reading.source: s.reading.role for s in sources}, zone)
     aliased = find_aliases(con) > 0
     shifted = any(z.add_s for z in zone)

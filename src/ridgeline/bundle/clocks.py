@@ -46,7 +46,9 @@ CLIENT_SQL: Final = """
     FROM requests AS c
     JOIN requests AS s
         ON s.rid = c.rid AND s.role IS DISTINCT FROM 'client'
-    WHERE c.role = 'client' AND c.received_ts IS NOT NULL AND s.received_ts IS NOT NULL
+    WHERE c.role = 'client' AND c.state = 'finished' AND s.state = 'finished'
+        -- whole seconds come from log lines: too coarse to bound a clock
+        AND s.received_ts <> floor(s.received_ts) AND coalesce(s.finished_ts <> floor(s.finished_ts), TRUE)
     GROUP BY c.source
     ORDER BY c.source
 """
@@ -140,7 +142,7 @@ def rows(
         clock = s["clock"] or "wall"
         if number in zone:
             z = zone[number]
-            moved = f"moved by {z.add_s / 3600:+g} h" if z.add_s else "are UTC"
+            moved = f"moved by {span(z.add_s)}" if z.add_s else "are UTC"
             basis = f"naive times {moved}: {z.basis} ({z.anchors})"
             out.append({"clock": clock, "source": number, "offset_s": z.add_s, "error_s": LINE_S, "basis": basis})
         elif s["from_ts"] is None:
@@ -153,3 +155,8 @@ def rows(
             out.append({"clock": clock, "source": number, "offset_s": 0.0, "error_s": None, "basis": basis})
     out += [a._asdict() for a in (*anchors, *skew)]
     return out
+
+
+def span(seconds: float) -> str:
+    """A shift as people read it: `+8 h`, `-5.5 h`, `+9496 days`."""
+    return f"{seconds / 3600:+g} h" if abs(seconds) < 2 * 86400 else f"{seconds / 86400:+.6g} days"

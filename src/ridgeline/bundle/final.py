@@ -94,7 +94,8 @@ def _moved(table: str, name: str) -> str:
     if table != "records":
         return moved
     if name != "logged_ts":
-        return f"CASE WHEN t.clock = 'naive' THEN {moved} ELSE t.{name} END"
+        # a stamp equal to the line's own time was read from it
+        return f"CASE WHEN t.clock = 'naive' OR t.{name} = t.logged_ts THEN {moved} ELSE t.{name} END"
     # The request log puts its own times right where it can: a row is moved only if that brings it to its stamps.
     known = "coalesce(t.finished_ts, t.response_sent_ts, t.queued_ts, t.received_ts)"
     nearer = f"coalesce(abs({moved} - {known}) < abs(t.logged_ts - {known}), t.kind IS DISTINCT FROM 'request-log')"

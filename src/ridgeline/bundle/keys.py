@@ -147,7 +147,7 @@ TWICE_SQL: Final = """
 PARTS_SQL: Final = """
     CREATE OR REPLACE TEMP TABLE part AS
     WITH mine AS (
-        SELECT s.*, max(s.n) OVER (PARTITION BY s.server, s.role, s.rid) > 1 AS several
+        SELECT s.*, max(s.n) OVER (PARTITION BY s.server, s.role, s.rid) AS choices
         FROM said AS s
         JOIN twice AS t
             ON t.rid = s.rid AND t.server IS NOT DISTINCT FROM s.server AND t.role IS NOT DISTINCT FROM s.role
@@ -174,10 +174,13 @@ PARTS_SQL: Final = """
     )
     SELECT
         id,
-        several,
+        choices > 1 AS several,
         CAST(CASE
-            WHEN several AND arrival THEN 0
-            WHEN several OR arrivals < 2 THEN nth
+            WHEN choices > 1 AND arrival THEN 0
+            WHEN choices > 1 THEN least(nth, choices - 1)
+            -- one arrival: its end was stated twice; none seen: every statement is a request of its own
+            WHEN arrivals = 1 THEN 0
+            WHEN arrivals = 0 THEN nth
             ELSE after
         END AS BIGINT) AS part
     FROM timed

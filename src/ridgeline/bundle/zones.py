@@ -3,11 +3,15 @@
 SGLang writes its log lines and the request log's `timestamp` in local time without a zone, while `*_ts` figures inside
 them are epoch seconds (SIGNALS §2.1, §3.3). A line is written within seconds of the finish it reports, so the
 difference, rounded to a quarter of an hour, is the zone. Nothing is moved without such an anchor.
+
+vLLM's lines have no year (SIGNALS §15.2) and were read as one of `YEARLESS`: there the difference may be years, and
+where no request is shared, the year in which the other sources lie is taken.
 """
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from statistics import median
 from typing import Final
 
@@ -16,6 +20,7 @@ import duckdb
 QUARTER_S: Final = 900.0
 MOST_S: Final = 15 * 3600.0
 NEEDED: Final = 3  # anchors that must agree
+YEARLESS: Final = 2000  # the year that `signals.log.clock` reads where none is printed
 
 # Own anchor: one record with both a logged (naive) and an epoch time. Cross anchor: the same rid in a source whose
 # times are epoch. `line` order and a limit keep this small on large logs.
@@ -42,6 +47,7 @@ CROSS_SQL: Final = """
     WHERE a.source IN (SELECT unnest($naive::BIGINT[]))
         AND a.logged_ts IS NOT NULL
         AND a.event IS DISTINCT FROM 'received'
+        AND b.source NOT IN (SELECT unnest($naive::BIGINT[]))
         AND b.finished_ts > 631152000
         AND b.finished_ts IS DISTINCT FROM b.logged_ts
         AND coalesce(b.clock, 'wall') = 'wall'
@@ -60,31 +66,54 @@ class Zone:
     basis: str
 
 
-def zones(con: duckdb.DuckDBPyConnection, naive: Sequence[int], server_of: Mapping[int, str | None]) -> list[Zone]:
-    """The zone of each naive source that has an anchor of its own, a shared request, or a neighbour of its server."""
+def zones(
+    con: duckdb.DuckDBPyConnection,
+    naive: Sequence[int],
+    server_of: Mapping[int, str | None],
+    first_ts: Mapping[int, float | None],
+) -> list[Zone]:
+    """What to add to each naive source that has an anchor of its own, a shared request, or a neighbour of its server.
+
+    `first_ts`: the first time of every source that has one, as read.
+    """
     if not naive:
         return []
+    yearless = {s for s in naive if _year(first_ts.get(s)) == YEARLESS}
     found: dict[int, Zone] = {}
     for sql, basis in ((OWN_SQL, "its own records hold both times"), (CROSS_SQL, "requests shared with other sources")):
         apart: dict[int, list[float]] = defaultdict(list)
         for source, seconds in con.execute(sql, {"naive": list(naive)}).fetchall():
             apart[source].append(seconds)
         for source, values in sorted(apart.items()):
-            zone = _agreed(source, values, basis)
+            zone = _agreed(source, values, basis, source in yearless)
             if zone is not None:
                 found.setdefault(source, zone)
     by_server = {server_of.get(s): z for s, z in sorted(found.items()) if server_of.get(s) is not None}
     for source in naive:
         neighbour = by_server.get(server_of.get(source))
-        if source not in found and neighbour is not None:
+        if source not in found and neighbour is not None and (abs(neighbour.add_s) > MOST_S) == (source in yearless):
             found[source] = Zone(source, neighbour.add_s, neighbour.anchors, "another source of the same server")
+    years = [y for s, ts in first_ts.items() if s not in yearless and (y := _year(ts)) is not None and y > YEARLESS]
+    for source in sorted(yearless - found.keys()):
+        if years and (at := first_ts.get(source)) is not None:
+            found[source] = Zone(source, _to_year(at, max(years)) - at, 1, "the year of the other sources")
     return [found[s] for s in sorted(found)]
 
 
-def _agreed(source: int, apart_s: Sequence[float], basis: str) -> Zone | None:
+def _year(ts: float | None) -> int | None:
+    return None if ts is None else datetime.fromtimestamp(ts, UTC).year
+
+
+def _to_year(ts: float, year: int) -> float:
+    at = datetime.fromtimestamp(ts, UTC)
+    day = 28 if (at.month, at.day) == (2, 29) else at.day
+    return at.replace(year=year, day=day).timestamp()
+
+
+def _agreed(source: int, apart_s: Sequence[float], basis: str, yearless: bool) -> Zone | None:
     middle = median(apart_s)
     quarter = round(middle / QUARTER_S) * QUARTER_S
     close = sum(abs(a - quarter) < QUARTER_S / 3 for a in apart_s)
-    if len(apart_s) < NEEDED or close < 0.8 * len(apart_s) or abs(quarter) > MOST_S:
+    if len(apart_s) < NEEDED or close < 0.8 * len(apart_s) or (abs(quarter) > MOST_S and not yearless):
         return None
     return Zone(source, 0.0 - quarter, close, basis)
