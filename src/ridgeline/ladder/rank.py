@@ -52,7 +52,9 @@ def finding(j: Judgement, book: Book, judged: Sequence[Judgement], onset_ts: flo
     """One finding with its statement, evidence, scope and the neighbours it excludes."""
     facts = (*j.facts("required"), *j.facts("supporting"))
     evidence = book.cite(*facts)
-    excluded = tuple(sorted(o.cause.id for o in judged if o.ruled_out and o.cause.id in {t.cause for t in j.cause.twins}))
+    excluded = tuple(
+        sorted(o.cause.id for o in judged if o.ruled_out and o.cause.id in {t.cause for t in j.cause.twins})
+    )
     return Finding(
         cause=j.cause.id,
         layer=j.cause.layer,
@@ -90,7 +92,9 @@ def scope_of(by: Sequence[str], facts: Sequence[Fact]) -> tuple[tuple[str, tuple
         for dimension in by:
             value = told.get(dimension)
             if dimension == "dp_rank" and value is None and isinstance(told.get("place"), str):
-                value = next((w[2:] for w in str(told["place"]).split() if w.startswith("DP") and w[2:].isdigit()), None)
+                value = next(
+                    (w[2:] for w in str(told["place"]).split() if w.startswith("DP") and w[2:].isdigit()), None
+                )
             if value not in (None, ""):
                 out.setdefault(dimension, []).append(str(value))
     return tuple((dimension, tuple(sorted(set(values)))) for dimension, values in sorted(out.items()))

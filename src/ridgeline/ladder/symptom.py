@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Final
 
@@ -21,7 +22,9 @@ STRESS: Final[dict[str, tuple[str, ...]]] = {
     "auto": (),
 }
 # A clean bill of health needs evidence that could have shown the symptom.
-UNSEEN: Final = {"errors", "hang", "wrong-output", "disagg"}
+UNSEEN: Final = frozenset({"errors", "wrong-output", "disagg"})
+
+HIT: Final = re.compile(r"\bhit\b")  # "expected to hit": a cache is meant although no word says so
 
 
 @dataclass(frozen=True)
@@ -54,4 +57,6 @@ def asked(text: str) -> Asked:
     """Read `--symptom`: a ladder's name or the user's own words."""
     read = symptom(text)
     named = tuple(ladder for ladder, _ in read.scores) or (read.ladder,)
+    if "cache" not in named and HIT.search(text.lower()):
+        named = (*(ladder for ladder in named if ladder != "auto"), "cache")
     return Asked(text or "auto", named)

@@ -1,0 +1,84 @@
+"""The verdict without a cause: healthy where its own required list holds, else inconclusive with one low finding."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from ridgeline.causes import LAYERS
+from ridgeline.ladder.book import Book
+from ridgeline.ladder.judge import Judgement
+from ridgeline.ladder.symptom import UNSEEN, Asked
+from ridgeline.model.diagnosis import Finding
+from ridgeline.model.fact import Fact, Statement
+
+ENOUGH_POINTS: Final = 5
+ENOUGH_RATES: Final = 3
+
+
+def healthy(book: Book, asked: Asked, judged: Sequence[Judgement]) -> tuple[bool, tuple[Fact, ...], str]:
+    """(holds, facts it rests on, the first reason against it).
+
+    Required: enough load points with rate and queue; no queue worth the name; no event that a healthy service does
+    not have; no error-like line nobody read; nothing got clearly worse; evidence that could have shown the symptom.
+    """
+    points, rates, queue = book.ask("load_points"), book.ask("rated_points"), book.ask("queue_pressure")
+    events, errors, peak = book.ask("bad_events"), book.ask("error_lines"), book.ask("usage", stat="peak")
+    worse = [
+        book.ask("change", of="seconds", what=w, q=q) for w, q in (("ttft_s", 0.95), ("e2e_s", 0.95), ("tpot_s", 0.5))
+    ]
+    facts = (points, rates, queue, events, errors, peak, *worse)
+    outcomes = book.ask("outcome_share", what="error")
+    checks = (
+        ("few-points", (points.value or 0) >= ENOUGH_POINTS),
+        ("no-rate", (rates.value or 0) >= ENOUGH_RATES),
+        ("queue", queue.value is not None and queue.value < 0.2),
+        ("pool-full", peak.value is None or peak.value < 0.97),
+        ("events", events.value == 0),
+        ("unread-errors", errors.value == 0),
+        ("worse", all(f.value is None or f.value < 1.5 for f in worse)),
+        ("errors", outcomes.value is None or outcomes.value < 0.01),
+        ("symptom-unseen", not UNSEEN.intersection(asked.ladders) or (outcomes.value is not None and outcomes.n >= 20)),
+        ("open-cause", not any(j.open and j.score >= 0.5 and asked.allows(j.cause) for j in judged)),
+    )
+    against = next((name for name, good in checks if not good), "")
+    return not against, tuple(f for f in facts if f.value is not None), against
+
+
+def layers_left(judged: Sequence[Judgement], asked: Asked) -> tuple[str, ...]:
+    """Layers it can still be, likeliest first: by the best open cause, then by the symptom, then the rest not excluded."""
+    alive = [j for j in judged if not j.ruled_out and asked.allows(j.cause)]
+    speaking = sorted(
+        (j for j in alive if any(h.answer for h in j.heard if h.part == "required")),
+        key=lambda j: (not asked.stresses(j.cause.layer), -j.score),
+    )
+    left = {j.cause.layer for j in alive}
+    order = (
+        [j.cause.layer for j in speaking] + [x for x in asked.layers if x in left] + [x for x in LAYERS if x in left]
+    )
+    return tuple(dict.fromkeys(order))
+
+
+def unknown(book: Book, judged: Sequence[Judgement], asked: Asked, why: str) -> Finding:
+    """The one low finding of an inconclusive verdict: the likeliest layer, and every layer it can still be."""
+    layers = layers_left(judged, asked)
+    hinted = any(j.cause.layer == layers[0] and (j.open or j.holds) for j in judged) if layers else False
+    likeliest = layers[0] if layers and (hinted or asked.layers) else "unknown"
+    best = next(
+        (j for j in sorted(judged, key=lambda j: -j.score) if j.cause.layer == likeliest and not j.ruled_out), None
+    )
+    facts = best.facts("required", "supporting") if best else ()
+    figures = (
+        ("layer", likeliest),
+        ("layers", ", ".join(layers) or "any"),
+        ("why", why or "no cause's signs are complete"),
+    )
+    return Finding(
+        cause="unknown",
+        layer=likeliest,
+        confidence="low",
+        score=best.score if best else 0.0,
+        caps=("layer-only",),
+        statement=Statement("cause.unknown", figures),
+        evidence=book.cite(*facts),
+    )
