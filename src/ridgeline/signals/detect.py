@@ -20,6 +20,8 @@ Kind = Literal[
     "model-info",
     "health",
     "launch",
+    "answer",
+    "incident-bundle",
     "otlp",
     "jaeger",
     "vllm-requests",
@@ -45,6 +47,9 @@ ENDPOINTS: Final[tuple[tuple[str, Kind], ...]] = (
     ("/get_model_info", "model-info"),
     ("/model_info", "model-info"),
     ("/health", "health"),
+    ("/ready", "health"),
+    ("/version", "server-info"),
+    ("/hicache", "server-info"),
 )
 # Keys of a JSON document or of a JSON line → kind; the first row whose keys are all there wins.
 JSON_KEYS: Final[tuple[tuple[frozenset[str], Kind], ...]] = (
@@ -52,8 +57,11 @@ JSON_KEYS: Final[tuple[tuple[frozenset[str], Kind], ...]] = (
     (frozenset({"request_parameters"}), "exporter"),
     (frozenset({"log", "stream", "time"}), "log"),
     (frozenset({"request_id", "input_toks", "output_toks"}), "vllm-requests"),
+    (frozenset({"vllm_version", "engine_kwargs"}), "vllm-requests"),
+    (frozenset({"num_nodes", "nodes"}), "vllm-requests"),
     (frozenset({"request_id", "arrival_time"}), "vllm-requests"),
-    (frozenset({"meta_info", "text"}), "log"),
+    (frozenset({"meta_info", "text"}), "answer"),
+    (frozenset({"artifact_type", "base_url"}), "incident-bundle"),
     (frozenset({"loads"}), "loads"),
     (frozenset({"is_generation", "model_path"}), "model-info"),
     (frozenset({"internal_states"}), "server-info"),
@@ -91,6 +99,7 @@ LAUNCH: Final = re.compile(
     r"(?:sglang[\w.]*\.(?:launch_server|launch_router)|sglang_router[\w.]*|vllm\.[\w.]+)"
     r"|sglang serve|sglang\.launch_server|vllm serve)\b"
 )
+SUMMARY: Final = re.compile(r"[a-z_]+\.(?:txt|json): (?:ok$|failed status=)")  # SUMMARY.txt of an incident bundle
 CSV_TIMES: Final = frozenset({"t", "ts", "time", "timestamp", "@timestamp"})
 CSV_SERIES: Final = re.compile(r"throughput|running|waiting|queue|usage|kv|tps", re.IGNORECASE)
 LOG_MARKS: Final = re.compile(
@@ -176,8 +185,10 @@ def _value_kind(value: Any) -> Kind | None:
         return _value_kind(value[0]) if value and isinstance(value[0], dict) else None
     if not isinstance(value, dict):
         return None
-    if {"ok", "status", "json"} <= value.keys():
-        return _value_kind(value["json"]) or "text"
+    if {"ok", "status", "path"} <= value.keys() or {"ok", "status", "json"} <= value.keys():
+        return _value_kind(value.get("json")) or _endpoint(str(value.get("path")))
+    if value.get("object") == "error":
+        return "answer"
     event = value.get("event")
     if isinstance(event, str) and event.startswith(("request.", "scheduler.")):
         return "request-log"
@@ -201,6 +212,10 @@ def _keys_kind(value: Mapping[str, Any]) -> Kind | None:
         return "client"
     if value.keys() == {"version"}:
         return "server-info"
+    if isinstance(value.get("cmd"), list):
+        return "launch"
+    if isinstance(value.get("error"), dict):
+        return "answer"
     return "health" if value.keys() == {"status"} else None
 
 
@@ -214,12 +229,16 @@ def _csv_kind(first: str) -> Kind | None:
     names = [name.strip().strip('"').lower() for name in first.split(",")]
     if len(names) >= 2 and {"message", "log", "msg", "_raw", "line"} & set(names):
         return "log"
+    if names[0] == "metric" and ({"avg", "value"} & set(names)):
+        return "client"
     if names[0] in CSV_TIMES and any(CSV_SERIES.search(name) for name in names[1:]):
         return "timeseries-csv"
     return None
 
 
 def _text_kind(text: str, lines: list[str]) -> Kind:
+    if all(SUMMARY.match(line) for line in lines[:2]):
+        return "incident-bundle"
     marked = sum(1 for line in lines if looks_like_record(line[:400]) or LOG_MARKS.search(line[:2000]))
     launch = any(LAUNCH.search(line) for line in lines[:20])
     if launch and len(lines) <= 40 and marked == 0:

@@ -44,7 +44,7 @@ def read(blob: Blob, reading: Reading) -> Iterator[Rows]:
         at = {"line": answer.line, "ts": answer.scrape.ts, "origin": origin}
         for rank, keys in ((None, settings), *ranks.items()):
             for key, value in keys.items():
-                if before.get((key, rank)) != value and not (before and key.rpartition(".")[2] in VOLATILE):
+                if before.get((key, rank)) != value and (not servers or key.rpartition(".")[2] not in VOLATILE):
                     config.append({**at, "key": key, "value": value, "dp_rank": rank})
                 before[key, rank] = value
         row = _server(answer, info, settings, ranks)
