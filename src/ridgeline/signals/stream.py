@@ -20,7 +20,7 @@ from ridgeline.signals.rows import Reading
 GZIP_MAGIC: Final = b"\x1f\x8b"
 ZSTD_MAGIC: Final = b"\x28\xb5\x2f\xfd"
 HEAD_BYTES: Final = 256 * 1024
-CHUNK_BYTES: Final = 8 * 1024 * 1024
+CHUNK_BYTES: Final = 16 * 1024 * 1024
 LINE_LIMIT: Final = 64 * 1024 * 1024
 WHOLE_LIMIT: Final = 512 * 1024 * 1024
 

@@ -56,6 +56,7 @@ class _Rows:
         self.code: list[int] = []
         self.text: list[str] = []
         self.codes: dict[str, int] = {}
+        self.clients: dict[str, str | None] = {}  # None: no access line
         self.words: list[tuple[str, str, str]] = []  # attrs, severity, template
 
     def take(self, text: str) -> bool:
@@ -68,10 +69,17 @@ class _Rows:
             self.codes[request] = code
         if code < 0:
             return False
-        client = CLIENT.match(text, 0, quote)
-        if client is None:
+        # Clients repeat with ever new ports: looked at once without the port, where the rest is as uvicorn prints it.
+        colon = text.rfind(":", 0, quote)
+        usual = text[quote - 3 : quote] == " - " and text[colon + 1 : quote - 3].isdigit()
+        head = text[:colon] if usual else text[:quote]
+        peer = self.clients.get(head, "?")
+        if peer == "?":
+            found = CLIENT.match(text, 0, quote)
+            peer = self.clients[head] = (found["client"] or "") if found else None
+        if peer is None:
             return False
-        self.peer.append(client["client"] or None)
+        self.peer.append(peer or None)
         self.code.append(code)
         self.text.append(text[:TEXT_CHARS])
         return True

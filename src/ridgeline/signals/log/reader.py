@@ -1,7 +1,9 @@
 """A server log → rows. Lines are framed chunk by chunk, then each parser of a literal list takes what it knows."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import reduce
 from typing import Final
 
 import numpy as np
@@ -21,6 +23,7 @@ from ridgeline.signals.log import (
     time_stats,
     vllm,
 )
+from ridgeline.signals.log.ahead import ahead
 from ridgeline.signals.log.clock import Clock
 from ridgeline.signals.log.export import records
 from ridgeline.signals.log.frame import frame
@@ -35,85 +38,134 @@ from ridgeline.signals.stream import Blob
 
 Parser = Callable[[LogLines, Reading], Parsed]
 
-# In order; each gets the lines that none before it understood.
+# In order, after batch lines and request-log lines were taken out; each gets what none before it understood.
 PARSERS: Final[tuple[Parser, ...]] = (
-    batches.parse,
+    access.parse,
     time_stats.parse,
-    parse_json_lines,
-    parse_text_lines,
     deaths.parse,
     stacks.parse,
     sglang_events.parse,
     disagg_events.parse,
     vllm.parse,
     startup.parse,
-    access.parse,
     chatter.parse,
     generic.parse,
 )
 
 ESCAPES: Final = re.compile(rb"\x1b(?:\[[0-9;:?]*[ -/]*[@-~]|\][^\x07\x1b\n]{0,200}(?:\x07|\x1b\\)|[@-Z\\^_])")
 FULL_DATE: Final = re.compile(rb"(?<!\d)(19[7-9]\d|20\d\d)-\d\d-\d\d[ T]\d\d:\d\d:\d\d")
-REQUEST_WORDS: Final = r'^(?:\{"timestamp": "|Receive(?: OpenAI)?: obj=|Finish: obj=)'
+LARGE_BYTES: Final = 4 << 20  # from here on threads are worth their start
+REQUEST_BYTES: Final = 32 << 20
+REQUEST_WORDS: Final = (
+    r'^\s*(?:\{.{0,40}"event": ?"(?:request|scheduler)\.|\{"timestamp": ?"|Receive(?: OpenAI)?: obj=|Finish: obj=)'
+)
 UTF16: Final = (b"\xff\xfe", b"\xfe\xff")
 
 
 def read(blob: Blob, reading: Reading) -> Iterator[Rows]:
-    """The rows of one log. Never raises for content: what no parser knows becomes `unread` rows."""
-    head = blob.head(1 << 16)
-    seen = FULL_DATE.search(head)
-    year = int(seen.group(1)) if seen else None
-    clock = Clock(reading, year)
-    held: LogLines | None = None
-    life = Life()
-    for numbers, data in _runs(blob, reading, head):
-        lines, blank = frame(data, numbers, clock)
-        if held is None and clock.learnt:
-            # The first run showed how far wrapper and record are apart: read it again, knowing that.
-            clock = clock.again(reading, year)
-            lines, blank = frame(data, numbers, clock)
-        reading.blank += blank
-        reading.lines += blank + len(lines)
-        lines = lines if held is None else joined(held, lines)
-        at = _last_second(lines)
-        held = _part(lines, at, len(lines))
-        yield from life.follow(route(_part(lines, 0, at), reading))
-    if held is not None:
-        yield from life.follow(route(held, reading))
-    clock.say(reading)
+    """The rows of one log. Never raises for content: what no parser knows becomes `unread` rows.
+
+    A log of several chunks is read by two stages ahead of the caller (`ahead`): framing, and parsing.
+    """
+    framing = replace(reading, notes=[])  # the framing stage's own notes and span, so that their order is fixed
+    head = blob.head(LARGE_BYTES + 1)
+    framed = _framed(blob, framing, head[: 1 << 16])
+    if len(head) > LARGE_BYTES:
+        yield from ahead(_parsed(ahead(framed), reading))
+    else:
+        yield from _parsed(framed, reading)
+    reading.clock = framing.clock
+    reading.lines += framing.lines  # lines that are no records (the header of an export)
+    reading.understood += framing.understood
+    for note in framing.notes:
+        reading.note(note)
     settle(reading)
 
 
-def route(lines: LogLines, reading: Reading) -> list[Rows]:
-    """Hand lines to the parsers in order; count what was understood and give the rest as `unread` rows."""
+def _framed(blob: Blob, reading: Reading, head: bytes) -> Iterator[tuple[LogLines, int]]:
+    """(lines, number of blank ones) run by run."""
+    seen = FULL_DATE.search(head)
+    year = int(seen.group(1)) if seen else None
+    clock = Clock(reading, year)
+    for at, (numbers, data) in enumerate(_runs(blob, reading, head)):
+        lines, blank = frame(data, numbers, clock)
+        if at == 0 and clock.learnt:
+            # The first run showed how far wrapper and record are apart: read it again, knowing that.
+            clock = clock.again(reading, year)
+            lines, blank = frame(data, numbers, clock)
+        yield lines, blank
+    clock.say(reading)
+
+
+def _parsed(framed: Iterator[tuple[LogLines, int]], reading: Reading) -> Iterator[Rows]:
+    held: LogLines | None = None
+    life = Life()
+    requests: list[LogLines] = []
+    for fresh, blank in framed:
+        reading.blank += blank
+        reading.lines += blank + len(fresh)
+        lines = fresh if held is None else joined(held, fresh)
+        at = _last_second(lines)
+        held = _part(lines, at, len(lines))
+        yield from life.follow(route(_part(lines, 0, at), reading, requests))
+        if sum(some.body.nbytes for some in requests) > REQUEST_BYTES:
+            yield from _requests(requests, reading)
+    if held is not None:
+        yield from life.follow(route(held, reading, requests))
+    yield from _requests(requests, reading)
+
+
+def route(lines: LogLines, reading: Reading, requests: list[LogLines]) -> list[Rows]:
+    """Hand lines to the parsers in order; count what was understood and give the rest as `unread` rows.
+
+    Request-log lines are only collected: their parser is dear to start and cheap per line.
+    """
     out: list[Rows] = []
     known = lines.ts[~np.isnan(lines.ts)]
     if len(known):
         reading.saw(float(known.min()), float(known.max()))
     lines, parts = unwrap(lines)
     reading.understood += parts
-    aside: list[LogLines] = []
-    for parse in PARSERS:
+    lines = _through((batches.parse,), lines, reading, out)
+    # A request's own words may look like anything: no other parser may see them.
+    words = matching(lines.body, REQUEST_WORDS)
+    if words.any():
+        requests.append(lines.pick(words))
+        lines = lines.pick(~words)
+    lines = _through(PARSERS, lines, reading, out)
+    return [*out, *_left(lines, reading)]
+
+
+def _requests(requests: list[LogLines], reading: Reading) -> list[Rows]:
+    """Parse the collected request-log lines, and forget them."""
+    if not requests:
+        return []
+    out: list[Rows] = []
+    lines = _through((parse_json_lines, parse_text_lines), reduce(joined, requests), reading, out)
+    requests.clear()
+    return [*out, *_left(lines, reading)]
+
+
+def _through(parsers: Sequence[Parser], lines: LogLines, reading: Reading, out: list[Rows]) -> LogLines:
+    """The lines that none of the parsers understood; what they gave is added to `out`."""
+    for parse in parsers:
         if not len(lines):
             break
         parsed = parse(lines, reading)
         out.extend(parsed.rows)
-        reading.understood += int(parsed.understood.sum())
         if parsed.understood.any():
+            reading.understood += int(parsed.understood.sum())
             lines = lines.pick(~parsed.understood)
-        if parse is parse_text_lines:
-            # A request's own words may look like anything: what its parsers could not read, no other one may.
-            words = matching(lines.body, REQUEST_WORDS)
-            if words.any():
-                aside.append(lines.pick(words))
-                lines = lines.pick(~words)
-    for left in (*aside, lines):
-        if len(left):
-            rows, errors = unread_rows(left, reading)
-            reading.unparsed += len(left)
-            reading.unparsed_errors += errors
-            out.append(rows)
-    return out
+    return lines
+
+
+def _left(lines: LogLines, reading: Reading) -> list[Rows]:
+    if not len(lines):
+        return []
+    rows, errors = unread_rows(lines, reading)
+    reading.unparsed += len(lines)
+    reading.unparsed_errors += errors
+    return [rows]
 
 
 def _runs(blob: Blob, reading: Reading, head: bytes) -> Iterator[tuple[I64 | int, bytes]]:

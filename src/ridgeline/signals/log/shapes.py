@@ -72,9 +72,9 @@ def shapes_of(bodies: pa.Array) -> Shapes:
     keep = ~digit
     keep[start] = True
     short = data[keep]
-    short[(short - np.uint8(48)) < 10] = 48
     first = np.searchsorted(start, offsets)
     dropped = np.concatenate(([0], np.cumsum(end - start - 1)))
+    short[start - dropped[:-1]] = 48
     short_offsets = (offsets - dropped[first]).astype(np.int32)
     reduced: Any = pa.StringArray.from_buffers(n, pa.py_buffer(short_offsets), pa.py_buffer(short))
     coded = reduced.dictionary_encode()
