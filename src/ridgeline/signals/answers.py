@@ -65,11 +65,13 @@ class Answers:
         self.unread.append((answer.line, text))
 
     def rows(self) -> Iterator[Rows]:
-        """Rows of `scrapes` and `unread`; to be asked after the answers."""
-        if self.scrapes:
-            yield scrape_rows(self.reading, self.scrapes)
-        if self.unread:
-            yield unread_rows(self.reading, self.unread)
+        """Rows of `scrapes` and `unread` since the last time; to be asked after an answer was taken or refused."""
+        scrapes, self.scrapes = self.scrapes, []
+        unread, self.unread = self.unread, []
+        if scrapes:
+            yield scrape_rows(self.reading, scrapes)
+        if unread:
+            yield unread_rows(self.reading, unread)
 
     def _decoded(self, document: Document) -> Iterator[Answer]:
         text, at = document.text, 0

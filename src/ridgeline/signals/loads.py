@@ -72,6 +72,7 @@ def read(blob: Blob, reading: Reading) -> Iterator[Rows]:
     """Rows of `loads`, `scrapes` and `unread`."""
     answers = Answers(blob, reading)
     rows: list[Row] = []
+    roles: set[str | None] = set()
     for answer in answers:
         found = list(_rows(answer, reading))
         if found:
@@ -79,9 +80,13 @@ def read(blob: Blob, reading: Reading) -> Iterator[Rows]:
             rows.extend(found)
         else:
             answers.refuse(answer, "not a load answer")
+        roles |= {row["role"] for row in found}
         if len(rows) >= FLUSH_ROWS:
             yield _table(rows, reading)
+            yield from answers.rows()
             rows = []
+    if len(roles) == 1:
+        reading.role = roles.pop() or reading.role
     if rows:
         yield _table(rows, reading)
     yield from answers.rows()
