@@ -95,6 +95,7 @@ def test_any_text_is_survived_and_counted(text: str) -> None:
         assert reading.lines == reading.blank + reading.understood + reading.unparsed
 
 
+@settings(max_examples=60, deadline=None)
 @given(st.integers(0, 10**7), st.integers(0, 999))
 def test_numbers_are_taken_whole(whole: int, part: int) -> None:
     (figure,) = figures_of(f"Mean TTFT (ms):   {whole:,}.{part:03d}") or []

@@ -46,6 +46,18 @@ def test_every_rule_names_a_known_kind_and_its_pattern_holds_its_needle(rule) ->
             "health-fail",
             {},
         ),
+        (
+            "E1130 03:24:54.778028 2548307 ascend_direct_transport.cpp:820] Failed to connect to target: "
+            "10.0.0.7:25389, status: 103900",
+            "peer-unreachable",
+            {"peer": "10.0.0.7:25389"},
+        ),
+        (
+            "2026-03-07 06:20:44 DEBUG sglang_router_rs::core::worker_manager: src/core/worker_manager.rs:1031: Worker "
+            "grpc://localhost:20000 health check failed: transport error",
+            "health-fail",
+            {"peer": "grpc://localhost:20000"},
+        ),
         ("2026-03-07 06:20:44 WARN smg::registry: Removed worker: http://10.0.0.7:30000", "worker-out", {}),
     ],
 )

@@ -1,4 +1,4 @@
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ridgeline.signals.log.pyrepr import balanced, items, quoted_end, unquoted
@@ -10,6 +10,7 @@ VALUES = st.recursive(
 )
 
 
+@settings(max_examples=60, deadline=None)
 @given(st.dictionaries(st.from_regex(r"[a-z_]{1,8}", fullmatch=True), VALUES, max_size=6))
 def test_what_python_prints_is_split_at_its_own_commas(given_values: dict[str, object]) -> None:
     text = ", ".join(f"{key}={value!r}" for key, value in given_values.items())
@@ -19,11 +20,13 @@ def test_what_python_prints_is_split_at_its_own_commas(given_values: dict[str, o
     assert balanced(f"({text}) tail)", 0) == (text, len(text) + 2)
 
 
+@settings(max_examples=60, deadline=None)
 @given(st.text(max_size=40))
 def test_a_quoted_text_ends_where_python_ends_it(text: str) -> None:
     assert quoted_end(f"{text!r}, rest'", 0) == len(repr(text))
 
 
+@settings(max_examples=60, deadline=None)
 @given(st.text(max_size=200))
 def test_any_text_is_survived(text: str) -> None:
     items(text)

@@ -1,7 +1,7 @@
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.signals.reading import tables_of
@@ -53,6 +53,7 @@ def test_other_clients(text: str, want: tuple[object, ...]) -> None:
     assert usage_rows(text + "\n") == [want]
 
 
+@settings(max_examples=60, deadline=None)
 @given(st.integers(0, 10**9), st.integers(0, 10**9), st.integers(0, 10**9), st.integers(1, 60))
 def test_a_cut_line_never_gives_a_cut_number(prompt: int, output: int, cached: int, cut: int) -> None:
     whole = "usage_metadata=" + json.dumps(

@@ -41,6 +41,11 @@ def line(text: str, level: str = "ERROR", s: int = 0) -> str:
         ),
         ("Mooncake transfer failed for request cmpl-7-0", "transfer-failed", {"rid": "cmpl-7-0"}),
         (
+            "Failed to transfer KV cache for request cmpl-7-0: Mooncake transfer failed, ret: -1",
+            "transfer-failed",
+            {"rid": "cmpl-7-0"},
+        ),
+        (
             "NIXL transfer failure: transfer_failed | Context: {'failure_type': 'x', 'request_id': 'cmpl-7-0'}",
             "transfer-failed",
             {"rid": "cmpl-7-0"},

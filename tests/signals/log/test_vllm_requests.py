@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.signals.reading import tables_of
@@ -36,6 +36,7 @@ def test_received_says_what_was_asked() -> None:
     assert row["received_ts"] == row["logged_ts"] == 1796010060.0
 
 
+@settings(max_examples=60, deadline=None)
 @given(st.text(st.characters(codec="ascii", exclude_characters="\n\r"), max_size=60))
 def test_prompt_and_stop_words_cannot_forge_parameters(text: str) -> None:
     quoted = repr(text)

@@ -65,6 +65,13 @@ def test_arguments_that_are_no_literal_are_read_by_pairs() -> None:
     assert {row["key"]: row["value"] for row in tables["config"]} == {"model": "m", "port": "8000"}
 
 
+@pytest.mark.parametrize("text", ["# GPU blocks: 45875, # CPU blocks: 6144", "Using max model len 1536"])
+def test_the_number_a_cut_file_ends_in_is_not_taken(text: str) -> None:
+    _, whole = tables_of(HEAD + text + "\n")
+    _, cut = tables_of(HEAD + text[:-1])
+    assert len(cut["config"]) == len(whole["config"]) - 1
+
+
 @pytest.mark.shared
 def test_recorded_boot(shared_dir: Path) -> None:
     _, tables = tables_of((shared_dir / "real/vllm_0.32.0/run1/server.log.gz").read_bytes())

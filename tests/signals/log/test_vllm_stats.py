@@ -2,7 +2,7 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.signals.reading import tables_of
@@ -99,6 +99,7 @@ def test_failed_transfers_of_a_report_are_events() -> None:
     assert [(e["kind"], e["count"]) for e in tables["events"]] == [("transfer-failed", 2)]
 
 
+@settings(max_examples=60, deadline=None)
 @given(st.integers(0, len(HEAD + BODY)))
 def test_a_cut_line_gives_only_numbers_that_were_whole(at: int) -> None:
     _, tables = tables_of((HEAD + BODY)[:at] or "x")

@@ -8,8 +8,8 @@ from typing import Final
 
 from ridgeline.signals.log.rules import Rule
 
-_RID: Final = r"(?P<rid>[\w.:@-]{1,300})"
-_ADDR: Final = r"(?P<peer>(?:https?://)?[\w.-]{1,200}:\d{1,5})"
+_RID: Final = r"(?P<rid>[\w.:@-]{0,299}[\w@-])"
+_ADDR: Final = r"(?P<peer>(?:\w{1,8}://)?[\w.-]{1,200}:\d{1,5})"
 
 RULES: Final[tuple[Rule, ...]] = (
     # Mooncake's transfer engine (glog) and vllm-ascend's transport in it
@@ -35,6 +35,14 @@ RULES: Final[tuple[Rule, ...]] = (
         {"backend": "mooncake"},
     ),
     Rule("handshake-failed", "Failed to modify QP to RTR", r"QP to RTR(?:.{0,200}: (?P<why>[A-Z][\w ]+) \[)?", "error"),
+    Rule(
+        "peer-unreachable",
+        "Failed to connect to ",
+        r"Failed to connect to (?:target|segment): " + _ADDR + r"(?:, status: (?P<status>\d+))?",
+        "error",
+        {"backend": "mooncake"},
+    ),
+    Rule("storage", "Failed to mount segment", severity="error"),
     Rule("", "Connected to segment: ", r"^Connected to segment: \S+, cost: ?\d+ ?us"),
     # Mooncake's store: puts and gets of pooled KV, no request's own transfer
     Rule("storage", "Transfer failed for key ", r"Transfer failed for key (?P<key>\S{1,200}): (?P<why>\w+)", "error"),
@@ -58,7 +66,8 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule(
         "routing",
         "Selected worker: ",
-        r"Selected worker: (?:worker_id=)?(?P<peer>[\w-]{1,80})(?: dp_rank=(?P<dp>\d+))?, logit: (?P<value>-?[\d.]+\d)"
+        r"Selected worker: (?:worker_id=)?(?P<peer>[\w-]{1,80})(?: dp_rank=(?P<dp>\d+))?, logit: "
+        r"(?:(?P<value>-?[\d.]+\d)(?=,))?"
         r"(?:, cached blocks: (?P<cached_blocks>\d+))?(?:, tree size: (?P<tree_size>\d+))?",
     ),
     Rule(
@@ -70,19 +79,21 @@ RULES: Final[tuple[Rule, ...]] = (
     ),
     Rule("worker-out", "no instances found", severity="error"),
     Rule("worker-out", "No instances found", severity="error"),
+    Rule("worker-out", "no endpoints available to route work", severity="error"),
     # gateways and proxies
     Rule(
         "routing",
         "PROXY_REQUEST ",
         r"request_id="
         + _RID
-        + r".{0,400}?prefiller=(?P<prefiller>\S{1,100}).{0,200}?prefill_http_s=(?P<value>\d+\.\d+)"
+        + r".{0,400}?prefiller=(?P<prefiller>\S{1,100}).{0,200}?prefill_http_s=(?P<value>\d+\.\d+)(?=\s)"
         r"(?:.{0,400}?decoder=(?P<decoder>\S{1,100}))?",
         attrs={"value_is": "prefill_http_s"},
     ),
     Rule("worker-out", "no live upstreams while connecting", severity="error"),
     Rule("worker-out", "o healthy workers", r"[Nn]o healthy workers", "error"),
     Rule("worker-out", "o available workers", r"[Nn]o available workers", "error"),
+    Rule("worker-out", "no_available_workers", severity="error"),
     Rule("worker-out", "emoved worker", r"[Rr]emoved worker:? " + _ADDR, "warning"),
     Rule("worker-out", "emoving worker", r"[Rr]emoving worker:? " + _ADDR, "warning"),
     Rule(
@@ -98,6 +109,7 @@ RULES: Final[tuple[Rule, ...]] = (
         "warning",
     ),
     Rule("health-fail", "ealth check", r"[Hh]ealth check (?:for|of|on) (?:worker )?" + _ADDR + r" failed", "warning"),
+    Rule("health-fail", "health check failed", r"[Ww]orker " + _ADDR + r" health check failed", "warning"),
     Rule("health-fail", "probe failed: ", r"(?P<probe>Readiness|Liveness|Startup) probe failed: ", "warning"),
     Rule("request-timeout", "upstream timed out", severity="error"),
     Rule("request-timeout", "upstream request timeout", severity="error"),
@@ -112,6 +124,8 @@ RULES: Final[tuple[Rule, ...]] = (
 KNOWN: Final = "|".join(
     (
         r" NCCL INFO ",
+        r"^(?:Transfer Engine (?:starting|RPC using)|Auto-discovering topology|Topology discovery complete)",
+        r"^Metrics reporting (?:thread started|is disabled)",
         r"^\s*\d{1,3}%\|[^|]{0,200}\| *\d+/\d+ \[",  # a progress bar
         r"\| \d+/\d+ \[\d\d:\d\d<[^\]]{0,60}(?:it/s|s/it)",
         r"^/[^ ]{1,300}\.py:\d+: \w*Warning: ",

@@ -79,7 +79,7 @@ def _one(text: str, lines: LogLines, i: int, reading: Reading) -> tuple[dict[str
             **_params(text, found.end()),
         }, None
     if found := GENERATED.match(text):
-        why = FINISH.search(text[-60:])
+        why = FINISH.search(text[-60:]) if lines.ended[i] else None
         reason = why[1] if why and why[1] != "streaming_complete" else None
         if not why or reason == "None":
             return None, None

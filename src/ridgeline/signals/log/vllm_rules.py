@@ -7,7 +7,7 @@ from typing import Final
 
 from ridgeline.signals.log.rules import Rule
 
-_RID: Final = r"(?P<rid>[\w.:@-]{1,300})"
+_RID: Final = r"(?P<rid>[\w.:@-]{0,299}[\w@-])"
 
 RULES: Final[tuple[Rule, ...]] = (
     # the engine's death
@@ -76,13 +76,16 @@ RULES: Final[tuple[Rule, ...]] = (
     ),
     Rule(
         "transfer-failed",
+        "Failed to transfer KV",
+        r"Failed to transfer KV(?: cache)?(?: for request " + _RID + r")?(?:: (?P<why>[\w ,-]{1,80}))?",
+        "error",
+    ),
+    Rule(
+        "transfer-failed",
         "Mooncake transfer failed",
         r"Mooncake transfer failed(?: for request " + _RID + r")?",
         "error",
         {"backend": "mooncake"},
-    ),
-    Rule(
-        "transfer-failed", "Failed to transfer KV", r"Failed to transfer KV.{0,80}?(?:request " + _RID + ")?$", "error"
     ),
     Rule(
         "transfer-failed",

@@ -29,15 +29,15 @@ MARKS: Final = "|".join(
 ENGINE: Final = re.compile(r"Initializing (?:a V1|an) LLM engine \(v([^)\s]{1,60})\) with config: ")
 # A figure in a line → the configuration key it is kept under (vLLM's own names where it has one).
 FIGURES: Final[tuple[tuple[str, re.Pattern[str]], ...]] = (
-    ("num_gpu_blocks", re.compile(r"# (?:GPU|cuda|NPU|HPU|device) blocks: (\d+)")),
-    ("num_cpu_blocks", re.compile(r"# CPU blocks: (\d+)")),
+    ("num_gpu_blocks", re.compile(r"# (?:GPU|cuda|NPU|HPU|device) blocks: (\d+)(?=\D)")),
+    ("num_cpu_blocks", re.compile(r"# CPU blocks: (\d+)(?=\D)")),
     ("kv_cache_tokens", re.compile(r"\b\w+ KV cache size: ([\d,]+) tokens")),
     ("max_concurrency", re.compile(r"Maximum concurrency for [\d,]+ tokens per request: ([\d.]+)x")),
     ("max_concurrency_tokens", re.compile(r"Maximum concurrency for ([\d,]+) tokens per request")),
-    ("max_model_len", re.compile(r"Using max model len (\d+)(?=\D|$)")),
-    ("num_gpu_blocks", re.compile(r"num_gpu_blocks_override=(\d+)")),
-    ("max_num_batched_tokens", re.compile(r"enabled with max_num_batched_tokens=(\d+)")),
-    ("version", re.compile(r"vLLM API server version (\S{1,60})")),
+    ("max_model_len", re.compile(r"Using max model len (\d+)(?=\D)")),
+    ("num_gpu_blocks", re.compile(r"num_gpu_blocks_override=(\d+)(?=\D)")),
+    ("max_num_batched_tokens", re.compile(r"enabled with max_num_batched_tokens=(\d+)(?=\D)")),
+    ("version", re.compile(r"vLLM API server version (\S{1,60})(?=\s)")),
 )
 # Configuration key → column of `servers`.
 COLUMNS: Final = {
@@ -64,7 +64,7 @@ def parse(lines: LogLines, reading: Reading) -> Parsed:
     events: list[dict[str, Any]] = []
     servers: list[dict[str, Any]] = []
     for i in np.flatnonzero(understood).tolist():
-        text = lines.body[i].as_py()[:65536]
+        text = lines.body[i].as_py()[:65536] + "\n" * bool(lines.ended[i])  # a cut file's last number has no end
         origin, found = _facts(text)
         if not found:
             understood[i] = False
@@ -97,14 +97,14 @@ def _facts(text: str) -> tuple[str, dict[str, str]]:
     """(where from: arguments | config | log, key → value as text)."""
     at = text.find("non-default args: {")
     if at >= 0:
-        return "arguments", _literal(text[at + len("non-default args: ") :])
+        return "arguments", _literal(text[at + len("non-default args: ") :].rstrip())
     if text.startswith("args: Namespace("):
         return "arguments", {
-            key: unquoted(value) for key, value in items(text[len("args: Namespace(") :].rstrip(")")).items()
+            key: unquoted(value) for key, value in items(text[len("args: Namespace(") :].rstrip(")\n")).items()
         }
     engine = ENGINE.search(text)
     if engine:
-        return "config", {key: unquoted(value) for key, value in items(text[engine.end() :].rstrip(".,")).items()}
+        return "config", {key: unquoted(value) for key, value in items(text[engine.end() :].rstrip(".,\n")).items()}
     return "log", {
         key: found[1].replace(",", "") for key, pattern in FIGURES if (found := pattern.search(text)) is not None
     }

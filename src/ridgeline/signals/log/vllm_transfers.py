@@ -17,7 +17,7 @@ MARKS: Final = r"KV cache transfer for request |LMCache hit tokens: "
 TOOK: Final = re.compile(r"KV cache transfer for request (\S{1,300}) took ([\d.]{1,20}) ?(ms|s)\b")
 LOOKUP: Final = re.compile(
     r"Reqid: (\S{1,300}), Total tokens:? (\d{1,12}), LMCache hit tokens: (\d{1,12})"
-    r"(?:, need to load: (-?\d{1,12}))?(?=\D|$)"
+    r"(?=\D)(?:, need to load: (-?\d{1,12})(?=\D))?"
 )
 NAMES: Final = ("external_lookup_tokens", "external_hit_tokens", "external_load_tokens")
 
@@ -28,7 +28,7 @@ def parse(lines: LogLines, reading: Reading) -> Parsed:
     records: list[dict[str, Any]] = []
     attrs: list[dict[str, Any]] = []
     for i in np.flatnonzero(understood).tolist():
-        text = lines.body[i].as_py()[:4000]
+        text = lines.body[i].as_py()[:4000] + "\n" * bool(lines.ended[i])  # a cut file's last number has no end
         at = {"source": reading.source, "line": int(lines.line[i])}
         ts = None if np.isnan(lines.ts[i]) else float(lines.ts[i])
         if took := TOOK.search(text):
