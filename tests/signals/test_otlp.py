@@ -324,7 +324,7 @@ def test_damaged_bytes_never_raise_and_every_line_is_counted(data: st.DataObject
         raw[at : at + data.draw(st.integers(0, 40))] = data.draw(st.binary(max_size=12))
     reading = Reading(1, "given")
     rows = list(otlp.read(Blob("given", None, bytes(raw)), reading))
-    assert reading.understood + reading.unparsed + reading.blank > 0
+    assert reading.understood + reading.unparsed + reading.blank > 0 or reading.notes
     assert sum(r.data.num_rows for r in rows if r.table == "records") <= 2
 
 

@@ -9,6 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from ridgeline.signals.otlp_json import has_spans, salvage, spans_of
+from ridgeline.signals.otlp_proto import looks_like_otlp, requests_of
 from ridgeline.signals.rows import Reading, Rows, rows_of
 from ridgeline.signals.span import Span
 from ridgeline.signals.stream import Blob
@@ -22,9 +23,7 @@ def read(blob: Blob, reading: Reading) -> Iterator[Rows]:
     """Rows of `spans`, `stages` and `records` of one trace file; broken lines go to `unread` with a note."""
     head = blob.head()
     forest = Forest(reading)
-    if head.lstrip()[:1] not in {b"{", b"["}:
-        from ridgeline.signals.otlp_proto import requests_of
-
+    if looks_like_otlp(head):
         for spans in requests_of(blob, reading):
             yield from forest.add(spans)
     elif _by_line(head):

@@ -48,10 +48,8 @@ def _delimited(data: bytes) -> Iterator[tuple[int, bytes]]:
     at = 0
     while at < len(data):
         size, start = _varint(data, at)
-        if size <= 0:
-            return
-        yield start, data[start : start + size]
-        at = start + size
+        yield start, data[start : start + size] if size > 0 else b"\x00"  # no length: not parsed, and said
+        at = start + size if size > 0 else len(data)
 
 
 def _request_at(data: bytes, at: int) -> bool:
