@@ -1,3 +1,4 @@
+# ruff: noqa: E501 (composed log lines)
 """Server log: lines per second of the reader (Parquet written, every row with source and line) against a loop of `re`.
 
 The loop does the same work line by line: times, ranks, typed values, access, time-stats, request and retraction lines,

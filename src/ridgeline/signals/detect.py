@@ -82,9 +82,9 @@ JSON_KEYS: Final[tuple[tuple[frozenset[str], Kind], ...]] = (
 # Names of times and lengths that a client's own records use; two of them make a JSONL file the client's view.
 CLIENT_WORDS: Final = frozenset(
     (
-        "send_ts", "sent_ts", "start_ts", "end_ts", "start_time", "end_time", "first_token_ts", "first_chunk_ts", "ttft",
-        "ttft_s", "ttft_ms", "latency", "latency_s", "e2e", "e2e_s", "prompt_len", "output_len", "prompt_tokens",
-        "completion_tokens", "output_tokens", "input_tokens", "status", "itl", "success", "error", "finish_reason",
+        "send_ts", "sent_ts", "start_ts", "end_ts", "start_time", "end_time", "first_token_ts", "first_chunk_ts",
+        "ttft", "ttft_s", "ttft_ms", "latency", "latency_s", "e2e", "e2e_s", "prompt_len", "output_len",
+        "prompt_tokens", "completion_tokens", "output_tokens", "input_tokens", "status", "itl", "success", "error", "finish_reason",
     )
 )  # fmt: skip
 LOG_WORDS: Final = frozenset({"message", "msg", "log", "textPayload", "MESSAGE", "@message", "_raw", "line", "body"})

@@ -27,9 +27,9 @@ CLIENT: Final = re.compile(
 )
 GATE: Final = r'"(?:GET|POST|PUT|DELETE|HEAD|OPTIONS|PATCH|PRI|CONNECT|TRACE) '
 UVICORN: Final = (
-    r"^(?:INFO|WARNING|ERROR): +(?:Started server process|Waiting for |Application (?:startup|shutdown) |Uvicorn running on|"
-    r"Shutting down|Finished server process|Started (?:parent|child)|Stopping |Exception in ASGI application|"
-    r"connection (?:open|closed)|ASGI )"
+    r"^(?:INFO|WARNING|ERROR): +(?:Started server process|Waiting for |Application (?:startup|shutdown) |"
+    r"Uvicorn running on|Shutting down|Finished server process|Started (?:parent|child)|Stopping |"
+    r"Exception in ASGI application|connection (?:open|closed)|ASGI )"
 )
 
 

@@ -29,13 +29,16 @@ KINDS: Final[tuple[tuple[str, str, re.Pattern[str]], ...]] = (
         r"OOMKilled|oom.?kill(?:er|ed|:|$|\b)|oom_reaper|Out of memory: Killed process|[Cc]group out of memory|^Killed$"
         r"|exit(?:ed)? (?:with )?code 137|^MemoryError|Cannot allocate memory")),
     ("cuda-oom", "fatal", re.compile(
-        r"(?:CUDA|HIP|NPU|XPU|MUSA)(?: error:)? out of memory|OutOfMemoryError|cudaErrorMemoryAllocation|STATUS_ALLOC_FAILED")),
-    ("pool-full", "fatal", re.compile(r"(?:Prefill |Decode )?[Oo]ut of memory(?! happened| even after)[.,].{0,40}(?:batch size|$)")),
+        r"(?:CUDA|HIP|NPU|XPU|MUSA)(?: error:)? out of memory|OutOfMemoryError|cudaErrorMemoryAllocation"
+        r"|STATUS_ALLOC_FAILED")),
+    ("pool-full", "fatal", re.compile(
+        r"(?:Prefill |Decode )?[Oo]ut of memory(?! happened| even after)[.,].{0,40}(?:batch size|$)")),
     ("disk-full", "error", re.compile(
         r"No space left on device|Disk quota exceeded|^Bus error|insufficient shared memory|out of shared memory")),
     ("crash", "fatal", re.compile(
         r"^(?P<process>\w+) hit an exception|Caught signal (?P<signal>\d+)\b(?: \((?P<name>[^:)]{1,60}))?"
-        r"|Fatal Python error: (?P<python>[^\n]{1,80})|^(?P<fault>Segmentation fault)|terminate called|\(core dumped\)")),
+        r"|Fatal Python error: (?P<python>[^\n]{1,80})|^(?P<fault>Segmentation fault)|terminate called"
+        r"|\(core dumped\)")),
 )  # fmt: skip
 ASKED: Final = re.compile(r"Try to allocate (\d+) tokens")
 FIGURE: Final = re.compile(

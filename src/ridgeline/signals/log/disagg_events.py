@@ -121,7 +121,8 @@ RULES: Final = (
     Rule(
         "staging",
         "[STAGING_REQ] alloc failed",
-        r"room=(?P<room>\d+) chunk=(?P<chunk>\d+) \(need (?P<need_bytes>\d+) bytes, buffer total=(?P<total_bytes>\d+) bytes\)",
+        r"room=(?P<room>\d+) chunk=(?P<chunk>\d+) "
+        r"\(need (?P<need_bytes>\d+) bytes, buffer total=(?P<total_bytes>\d+) bytes\)",
         "error",
     ),
     Rule("staging", "[STAGING] room=", r"room=(?P<room>\d+) not complete (?P<value>\d+(?:\.\d+)?)s", "error"),

@@ -96,7 +96,7 @@ def frame(data: bytes, numbers: I64 | int, clock: Clock) -> tuple[LogLines, int]
 
 
 def _blank(data: bytes, padded: U8, starts: I64, ends: I64) -> Mask:
-    blank = ends <= starts
+    blank: Mask = ends <= starts
     first = padded[starts]
     for i in np.flatnonzero(~blank & ((first == 32) | (first == 9) | (first == 13))).tolist():
         blank[i] = not data[starts[i] : ends[i]].strip()
@@ -107,8 +107,8 @@ def _common(padded: U8, rows: _Frame, clock: Clock) -> Mask:
     """Fill the rows that begin with the common prefix; True where that was so."""
     heads = _fixed(padded, rows.start, STAMP)
     which = heads.indices.to_numpy(zero_copy_only=False)
-    ok, base = _seconds(np.frombuffer(heads.dictionary.buffers()[1], np.uint8), len(heads.dictionary), clock)
-    ok = ok[which] & (rows.end - rows.start > STAMP)
+    good, base = _seconds(np.frombuffer(heads.dictionary.buffers()[1], np.uint8), len(heads.dictionary), clock)
+    ok: Mask = good[which] & (rows.end - rows.start > STAMP)
     if not ok.any():
         return ok
     at = rows.start + STAMP

@@ -10,7 +10,10 @@ from typing import Final
 
 from ridgeline.signals.log.clock import Stamp
 
-MONTHS: Final = {name: n for n, name in enumerate("Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(), 1)}
+MONTHS: Final = {
+    name: n
+    for n, name in enumerate(["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"], 1)
+}
 SEVERITY: Final = {
     "TRACE": "info", "DEBUG": "info", "INFO": "info", "NOTICE": "info", "I": "info",
     "WARNING": "warning", "WARN": "warning", "W": "warning",

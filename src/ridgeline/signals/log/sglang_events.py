@@ -49,8 +49,9 @@ MEMORY: Final = (
     Rule(
         "pool-status",
         "available=",
-        r"^\[?(?P<pool>[\w.]+)\]?:?\s+total=(?P<total>\d+), *available=(?P<available>\d+), *evictable=(?P<evictable>\d+)"
-        r"(?:, *protected=(?P<protected>\d+))?(?:, *session_held=(?P<session_held>\d+))?(?:, *uncached=(?P<uncached>\d+))?",
+        r"^\[?(?P<pool>[\w.]+)\]?:?\s+total=(?P<total>\d+), *available=(?P<available>\d+),"
+        r" *evictable=(?P<evictable>\d+)(?=[,\s])(?:, *protected=(?P<protected>\d+)(?=,))?"
+        r"(?:, *session_held=(?P<session_held>\d+)(?=,))?",
         "info",
     ),
     Rule(
@@ -120,7 +121,8 @@ SERVER: Final = (
     Rule(
         "watchdog",
         "watchdog timeout (self.watchdog_timeout=",
-        r"(?:(?P<name>\w+) )?watchdog timeout \(self\.watchdog_timeout=(?P<value>\d+(?:\.\d+)?)(?:, self\.soft=(?P<soft>\w+))?\)",
+        r"(?:(?P<name>\w+) )?watchdog timeout \(self\.watchdog_timeout=(?P<value>\d+(?:\.\d+)?)"
+        r"(?:, self\.soft=(?P<soft>\w+))?\)",
         "fatal",
     ),
     Rule("watchdog", "Watchdog timeout (self.watchdog_timeout=", r"timeout=(?P<value>\d+(?:\.\d+)?)\)", "fatal"),
@@ -134,7 +136,7 @@ SERVER: Final = (
     Rule(
         "crash",
         " hit an exception",
-        r"(?P<process>Scheduler|TokenizerManager|DataParallelController|DetokenizerManager|Detokenizer|\w+) hit an exception",
+        r"(?P<process>\w+) hit an exception",
         "fatal",
     ),
     Rule(
@@ -170,7 +172,8 @@ SERVER: Final = (
     Rule(
         "health-fail",
         "Health check failed",
-        r"last (?P<value>\d+) seconds(?:.{0,40}tic start time: (?P<tic>[\d:]+)\. last_heartbeat time: (?P<heartbeat>[\d:]+))?"
+        r"last (?P<value>\d+) seconds"
+        r"(?:.{0,40}tic start time: (?P<tic>[\d:]+)\. last_heartbeat time: (?P<heartbeat>[\d:]+))?"
         r"|Health check failed",
         "error",
     ),

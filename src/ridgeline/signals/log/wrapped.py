@@ -1,4 +1,4 @@
-"""Lines that a terminal or a pager broke in two: put together again where, and only where, the whole is a known line."""
+"""Lines that a terminal or a pager broke: put together again where, and only where, the whole is a known line."""
 
 import re
 from typing import Final
