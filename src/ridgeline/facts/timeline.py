@@ -1,5 +1,6 @@
 """One request from head to tail: its stages in order, and the time that no stamp explains."""
 
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, Final
 
@@ -108,3 +109,12 @@ def _stage_between(begin: str, end: str) -> str:
     names = [name for name, _ in CUTS]
     between = [stage for name, stage in CUTS[names.index(begin) + 1 : names.index(end) + 1]]
     return between[0] if len(between) == 1 else f"{between[0]} … {between[-1]}"
+
+
+def timelines(view: View, pairs: Sequence[tuple[str, str | None]]) -> list[Timeline]:
+    """Bars of representative rids, each followed by its twin; rids that no row holds are left out."""
+    out: list[Timeline] = []
+    for rid, normal in pairs:
+        wanted = [(rid, "slow")] + ([(normal, "its normal twin")] if normal is not None else [])
+        out += [timeline(row, label) for name, label in wanted for row in find(view, name, 1)]
+    return out
