@@ -82,9 +82,10 @@ JSON_KEYS: Final[tuple[tuple[frozenset[str], Kind], ...]] = (
 # Names of times and lengths that a client's own records use; two of them make a JSONL file the client's view.
 CLIENT_WORDS: Final = frozenset(
     (
-        "send_ts", "sent_ts", "start_ts", "end_ts", "start_time", "end_time", "first_token_ts", "first_chunk_ts",
-        "ttft", "ttft_s", "ttft_ms", "latency", "latency_s", "e2e", "e2e_s", "prompt_len", "output_len",
-        "prompt_tokens", "completion_tokens", "output_tokens", "input_tokens", "status", "itl", "success", "error", "finish_reason",
+        "send_ts", "sent_ts", "start_ts", "end_ts", "start_time", "end_time", "first_token_ts",
+        "first_chunk_ts", "ttft", "ttft_s", "ttft_ms", "latency", "latency_s", "e2e", "e2e_s", "prompt_len",
+        "output_len", "prompt_tokens", "completion_tokens", "output_tokens", "input_tokens", "status", "itl",
+        "success", "error", "finish_reason",
     )
 )  # fmt: skip
 LOG_WORDS: Final = frozenset({"message", "msg", "log", "textPayload", "MESSAGE", "@message", "_raw", "line", "body"})
@@ -110,6 +111,7 @@ LOG_MARKS: Final = re.compile(
     re.IGNORECASE,
 )
 HEAD_LINES: Final = 60
+UTF16: Final = (b"\xff\xfe", b"\xfe\xff")
 
 
 def detect(head: bytes) -> Kind:
@@ -120,8 +122,10 @@ def detect(head: bytes) -> Kind:
         return "dump"
     if _is_binary(head):
         return "otlp" if looks_like_otlp(head) else "binary"
-    text = head.decode("utf-8-sig", "replace")
+    text = head.decode("utf-16" if head[:2] in UTF16 else "utf-8-sig", "replace")
     lines = [line for line in text.splitlines()[:HEAD_LINES] if line.strip()]
+    if len(lines) > 1 and not text.endswith("\n") and text.count("\n") < HEAD_LINES:
+        lines.pop()  # perhaps cut where the head ends
     if not lines:
         return "empty"
     scrape = next((found for line in lines[:3] if (found := SCRAPE.match(line))), None)
@@ -143,8 +147,8 @@ def detect(head: bytes) -> Kind:
 
 def _is_binary(head: bytes) -> bool:
     sample = head[:65536]
-    if sample[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        return False  # UTF-16 text
+    if sample[:2] in UTF16:
+        return False
     odd = sum(sample.count(bytes((code,))) for code in range(32) if code not in (7, 8, 9, 10, 11, 12, 13, 27))
     return b"\x00" in sample or odd > len(sample) // 50
 
@@ -157,7 +161,7 @@ def _endpoint(url: str) -> Kind:
 
 
 def _json_kind(text: str, lines: list[str]) -> Kind | None:
-    if REQUEST_LINE.match(lines[0]) and not all(REQUEST_LINE.match(line) for line in lines[:-1]):
+    if REQUEST_LINE.match(lines[0]) and not all(REQUEST_LINE.match(line) for line in lines):
         return "log"  # a server log that begins with request lines
     for value in (_decoded(lines[0]), _decoded(text)):
         kind = _value_kind(value)
@@ -166,7 +170,7 @@ def _json_kind(text: str, lines: list[str]) -> Kind | None:
     # One document longer than the head, or cut: its first keys tell.
     keys = set(re.findall(r'"([\w@.]+)"\s*:', text[:20000]))
     kind = _keys_kind(dict.fromkeys(keys, ""))
-    if REQUEST_LINE.match(lines[0]) and all(REQUEST_LINE.match(line) for line in lines[:-1]):
+    if REQUEST_LINE.match(lines[0]) and all(REQUEST_LINE.match(line) for line in lines):
         return "request-log"
     if text.startswith("{") and kind in (None, "client"):
         return "jaeger" if {"traceID", "spans"} <= keys else "prometheus-range" if "resultType" in keys else kind
