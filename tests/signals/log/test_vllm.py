@@ -1,4 +1,5 @@
 import json
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -137,3 +138,19 @@ def test_mutated_lines_never_raise_and_every_line_is_counted(data: st.DataObject
     for row in tables["events"]:
         assert row["source"] == 7
         json.loads(row.get("attrs", "{}"))
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize(
+    "run", ["vllm_0.32.0/run1", *(f"pairs/vllm_0.32.0/{name}" for name in ("mix_base_1", "mix_base_2", "mix_maxseqs4"))]
+)
+def test_recorded_logs_are_read(shared_dir: Path, run: str) -> None:
+    reading, tables = tables_of((shared_dir / "real" / run / "server.log.gz").read_bytes(), year=2026)
+    assert reading.lines == reading.blank + reading.understood + reading.unparsed
+    assert reading.unparsed < 0.02 * (reading.understood + reading.unparsed)
+    assert reading.unparsed_errors == 0
+    kinds = {event["kind"] for event in tables["events"]}
+    assert kinds <= {"http", "abort", "startup", "shutdown", "ready", "request-invalid"}
+    assert tables["servers"][0]["pool_tokens"] == (
+        4096 if run.endswith("run1") else tables["servers"][0]["pool_tokens"]
+    )

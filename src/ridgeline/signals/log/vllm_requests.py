@@ -63,7 +63,7 @@ def _base(lines: LogLines, i: int, reading: Reading) -> dict[str, Any]:
         "kind": "vllm-log",
         "role": "unified",
         "logged_ts": None if np.isnan(ts) else ts,
-        "clock": reading.clock,
+        "clock": "naive" if reading.tz is None else "wall",
     }
 
 

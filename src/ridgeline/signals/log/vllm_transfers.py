@@ -35,7 +35,10 @@ def parse(lines: LogLines, reading: Reading) -> Parsed:
             value = _number(took[2])
             record = {"kind": "vllm-log", "event": "transfer", "rid": took[1], "role": "decode", "logged_ts": ts}
             scale = 1e-3 if took[3] == "ms" else 1.0
-            transfer = {"transfer_s": value * scale if value is not None else None, "clock": reading.clock}
+            transfer = {
+                "transfer_s": value * scale if value is not None else None,
+                "clock": "naive" if reading.tz is None else "wall",
+            }
             records.append({**at, **record, **transfer, "dp_rank": ranks_of(lines, i)[0]})
         elif found := LOOKUP.search(text):
             attrs.extend(
