@@ -17,6 +17,7 @@ from ridgeline.signals.log.clock import Clock
 from ridgeline.signals.request_log.reader import CHUNK, chunk_rows, clean
 from ridgeline.signals.request_log.repair import CUT_NOTE, canonical, decoded, members
 from ridgeline.signals.request_log.rows import Memory
+from ridgeline.signals.request_log.session import cursor
 from ridgeline.signals.request_log.zone import Zone
 from ridgeline.signals.rows import Reading, Rows
 from ridgeline.signals.stream import Blob
@@ -45,7 +46,7 @@ def read(blob: Blob, reading: Reading) -> Iterator[Rows]:
     """The rows of one exporter file: `records` of kind `exporter`, `request_attrs`, `unread`."""
     memory = Memory(Zone(shift_s=0.0), kind="exporter")
     clock = Clock(reading)
-    with duckdb.connect() as con:
+    with cursor() as con:
         for first, data in blob.chunks(reading, CHUNK):
             yield from chunk_rows(con, clean(data, first, reading), first, reading, memory, clock, _prepared)
 

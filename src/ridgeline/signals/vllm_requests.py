@@ -6,7 +6,7 @@ monotonic stamps give durations; they become wall stamps by one offset for the w
 `arrival - queued`: the request that reached the queue fastest is taken to have needed no time, so no stamp comes
 before its arrival and each is early by at most that request's front-end time. The offset is stated in a note and as a
 row of `clocks`.
-`meta.json` beside it (settings, KV blocks) gives `config` and `servers` rows, `config.json` (the cluster) `config` rows.
+`meta.json` beside it (settings, KV blocks) gives `config` and `servers` rows, `config.json` (cluster) `config` rows.
 """
 
 from collections.abc import Iterator, Mapping

@@ -81,10 +81,10 @@ def _object(value: Any, number: int, into: Collected, figures: Figures) -> bool:
         return False
     if isinstance(value.get("benchmarks"), list):
         guidellm.read_report(value, into, figures)
-    elif bench_serving.is_run(value):
-        bench_serving.read_run(value, number, into, figures)
     elif aiperf.is_summary(value):
         aiperf.read_summary(value, into, figures)
+    elif bench_serving.is_run(value):
+        bench_serving.read_run(value, number, into, figures)
     elif aiperf.is_record(value):
         aiperf.read_record(value, number, into)
     else:

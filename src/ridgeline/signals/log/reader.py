@@ -136,6 +136,13 @@ def route(lines: LogLines, reading: Reading, requests: list[LogLines]) -> list[R
     return [*out, *_left(lines, reading)]
 
 
+def run_rows(lines: LogLines, reading: Reading) -> list[Rows]:
+    """All that one run of lines gives, request-log lines included."""
+    requests: list[LogLines] = []
+    rows = route(lines, reading, requests)
+    return [*rows, *_requests(requests, reading)]
+
+
 def _requests(requests: list[LogLines], reading: Reading) -> list[Rows]:
     """Parse the collected request-log lines, and forget them."""
     if not requests:

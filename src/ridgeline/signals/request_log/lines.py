@@ -2,7 +2,6 @@
 
 from typing import Any, Final
 
-import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -11,6 +10,7 @@ from ridgeline.signals.lines import LogLines, Mask, Parsed
 from ridgeline.signals.request_log.jsonrows import json_rows
 from ridgeline.signals.request_log.repair import CUT_NOTE, canonical, expanded
 from ridgeline.signals.request_log.rows import Memory, to_rows
+from ridgeline.signals.request_log.session import cursor
 from ridgeline.signals.request_log.shape import project
 from ridgeline.signals.request_log.text import text_record
 from ridgeline.signals.request_log.zone import Zone
@@ -27,7 +27,7 @@ def parse_json_lines(lines: LogLines, reading: Reading) -> Parsed:
     if not mine.any():
         return Parsed([], understood)
     some = lines.pick(mine)
-    with duckdb.connect() as con:
+    with cursor() as con:
         rows, known = json_rows(con, some.line, some.body, reading, Memory(_zone(some, reading)))
     understood[np.flatnonzero(mine)[known]] = True
     return Parsed(rows, understood)
@@ -67,7 +67,7 @@ def parse_text_lines(lines: LogLines, reading: Reading) -> Parsed:
         reading.note(CUT_NOTE.format(path=reading.path))
     if not numbers:
         return Parsed([], understood)
-    with duckdb.connect() as con:
+    with cursor() as con:
         projected = project(
             con, pa.table({"line": pa.array(numbers, pa.int64()), "body": pa.array(bodies, pa.string())})
         )

@@ -10,9 +10,10 @@ import pyarrow as pa
 from ridgeline.signals.lines import I64
 from ridgeline.signals.log.clock import Clock
 from ridgeline.signals.log.frame import frame
-from ridgeline.signals.log.reader import ESCAPES, route
+from ridgeline.signals.log.reader import ESCAPES, run_rows
 from ridgeline.signals.request_log.jsonrows import json_rows
 from ridgeline.signals.request_log.rows import Memory
+from ridgeline.signals.request_log.session import cursor
 from ridgeline.signals.request_log.split import Split, split
 from ridgeline.signals.request_log.zone import Zone
 from ridgeline.signals.rows import Reading, Rows
@@ -27,7 +28,7 @@ def read(blob: Blob, reading: Reading) -> Iterator[Rows]:
     """The rows of one request log: `records`, `request_attrs`, `events`, `unread`. Never raises for content."""
     memory = Memory(Zone())
     clock = Clock(reading)
-    with duckdb.connect() as con:
+    with cursor() as con:
         for first, data in blob.chunks(reading, CHUNK):
             yield from chunk_rows(con, clean(data, first, reading), first, reading, memory, clock)
     clock.say(reading)
@@ -57,7 +58,7 @@ def chunk_rows(
     if len(other_line):
         rest = b"".join(data[s:e] + b"\n" for s, e in zip(other_start.tolist(), other_end.tolist(), strict=True))
         lines, _ = frame(rest, other_line, clock)
-        yield from route(lines, reading)
+        yield from run_rows(lines, reading)
 
 
 def clean(data: bytes, first: int, reading: Reading) -> bytes:

@@ -126,7 +126,7 @@ KEPT: Final = frozenset(_OBJ) | frozenset(META)
 # Stamps of 0.0 mean "not reached" (SIGNALS §2.2).
 PROJECT_SQL: Final = """
 WITH parsed AS (
-    SELECT line, from_json(body, $shape) AS j FROM request_log_lines
+    SELECT line, from_json(body, getvariable('shape')) AS j FROM request_log_lines
 ),
 parts AS (
     SELECT
@@ -265,10 +265,11 @@ FROM parts
 def project(con: duckdb.DuckDBPyConnection, lines: pa.Table) -> pa.Table:
     """`lines` (line: int64, body: string with one JSON record each) → one row per line in PROJECT_SQL's columns.
 
-    Row order is that of `lines`. Raises duckdb.Error where a body is no JSON at all.
+    Row order is that of `lines`. Raises duckdb.Error where a body is no JSON at all. `con` is a
+    `session.cursor()`, which holds the shape in a variable.
     """
     con.register("request_log_lines", lines)
     try:
-        return con.sql(PROJECT_SQL, params={"shape": SHAPE}).to_arrow_table()
+        return con.sql(PROJECT_SQL).to_arrow_table()
     finally:
         con.unregister("request_log_lines")
