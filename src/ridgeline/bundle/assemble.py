@@ -1,7 +1,6 @@
 """Read sources → every table of a view on one connection. The order of steps, and nothing else."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, Final
 
 import duckdb
@@ -9,9 +8,9 @@ import pyarrow as pa
 
 from ridgeline.bundle import clocks
 from ridgeline.bundle.boots import finish_servers, replace_table
-from ridgeline.bundle.final import MADE, NAIVE, finish, prepare, store
-from ridgeline.bundle.merge import ATTRS_SQL, merge
-from ridgeline.bundle.raw import expose, parquet
+from ridgeline.bundle.final import MADE, finish, finish_of, select_sql
+from ridgeline.bundle.merge import attach_attributes, merge
+from ridgeline.bundle.raw import expose
 from ridgeline.bundle.readin import Source
 from ridgeline.bundle.rids import find_aliases
 from ridgeline.bundle.servers import Servers, Trace, assign
@@ -38,50 +37,55 @@ ROLES_SQL: Final = """
 
 # Temporary tables of the merge, dropped once `requests` stands.
 WORK: Final = (
-    *("said", "tie", "twice", "part", "member", "request_key", "pairs", "client_link", "linked", "merged"),
-    *("ids", "stage_sum", "ending", "attrs_done"),
+    *("said", "tie", "twice", "part", "request_key", "pairs", "client_link", "linked"),
+    *("ids", "stage_sum", "ending", "client_said", "anchor", "origin_map"),
 )
 
 
 def assemble(con: duckdb.DuckDBPyConnection, spill: Spill, sources: Sequence[Source]) -> None:
-    """Make every table of `model.tables.TABLES` on `con`: in memory while small, else as Parquet below the spill."""
-    out: Path | None = spill.folder / "tables" if spill.large else None
-    if out is not None:
-        out.mkdir(exist_ok=True)
+    """Make every table of `model.tables.TABLES` on `con`: in memory while small, else views over the spilled parts."""
+    large = spill.large
     for table in TABLES:
         if table not in MADE:
             expose(con, spill, table)
     servers = assign(_traces(con, sources))
     for number, note in sorted(servers.notes.items()):
         sources[number - 1].reading.note(note)
+    zone = _zones(con, sources, servers)
+    roles = {s.reading.source: s.reading.role for s in sources}
+    how = finish_of(len(sources), servers, roles, zone, find_aliases(con) > 0)
+    for table in TABLES:
+        if table not in MADE and table not in ("request_attrs", "events", "servers"):
+            finish(con, table, how, large)
+    rows = _source_rows(sources, servers, zone)
+    replace_table(con, "sources", pa.Table.from_pylist(rows, schema=schema("sources")))
+    for table in ("events", "servers"):
+        finish(con, table, how, large)
+    _restarts(con, {s.reading.source: s.reading.kind for s in sources}, large)
+    ids = "t.id" if large else "row_number() OVER () AS id"
+    con.execute(f"CREATE OR REPLACE TEMP VIEW numbered AS {select_sql('records', how, ids)}")
+    anchors = clocks.monotonic_anchors(con)
+    requests = spill.folder / "requests.parquet" if large else None
+    merge(con, {server: a.offset_s for server, a in anchors.items()}, requests)
+    con.execute(f"CREATE OR REPLACE TEMP VIEW request_attrs_said AS {select_sql('request_attrs', how)}")
+    attach_attributes(con)
+    said = clocks.rows(rows, zone, anchors.values(), clocks.skews(con))
+    replace_table(con, "clocks", pa.Table.from_pylist(said, schema=schema("clocks")))
+    for view in ("member", "request_attrs_said", "numbered"):
+        con.execute(f"DROP VIEW temp.{view}")
+    for table in WORK:
+        con.execute(f"DROP TABLE IF EXISTS temp.{table}")
+
+
+def _zones(con: duckdb.DuckDBPyConnection, sources: Sequence[Source], servers: Servers) -> list[Zone]:
     naive = [s.reading.source for s in sources if s.reading.clock == "naive"]
     first_ts = {s.reading.source: s.reading.from_ts for s in sources}
-    zone = zones(con, naive, {n: servers.of.get((n, None)) for n in naive}, first_ts)
-    for z in zone:
+    found = zones(con, naive, {n: servers.of.get((n, None)) for n in naive}, first_ts)
+    for z in found:
         if z.add_s:
             reading = sources[z.source - 1].reading
             reading.note(f"{reading.path}: times were moved by {clocks.span(z.add_s)}: {z.basis} ({z.anchors})")
-    prepare(con, len(sources), servers, {s.reading.source: s.reading.role for s in sources}, zone)
-    aliased = find_aliases(con) > 0
-    shifted = any(z.add_s for z in zone)
-    for table in TABLES:
-        if table not in MADE and table not in ("request_attrs", "events"):
-            finish(con, table, shifted and table in NAIVE, aliased, out)
-            if table not in ("records", "stages"):
-                spill.drop(table)
-    rows = _source_rows(sources, servers, zone)
-    replace_table(con, "sources", pa.Table.from_pylist(rows, schema=schema("sources")))
-    _events(con, shifted, aliased, {s.reading.source: s.reading.kind for s in sources}, out)
-    finish(con, "request_attrs", False, aliased, None)
-    _number(con, out)
-    anchors = clocks.monotonic_anchors(con)
-    merge(con, {server: a.offset_s for server, a in anchors.items()})
-    con.execute(f"CREATE OR REPLACE TEMP TABLE attrs_done AS {ATTRS_SQL}")
-    con.execute("CREATE OR REPLACE TABLE request_attrs AS SELECT * EXCLUDE (place) FROM attrs_done ORDER BY place")
-    said = clocks.rows(rows, zone, anchors.values(), clocks.skews(con))
-    replace_table(con, "clocks", pa.Table.from_pylist(said, schema=schema("clocks")))
-    for name in WORK:
-        con.execute(f"DROP TABLE IF EXISTS temp.{name}")
+    return found
 
 
 def _traces(con: duckdb.DuckDBPyConnection, sources: Sequence[Source]) -> list[Trace]:
@@ -131,31 +135,16 @@ def _source_rows(sources: Sequence[Source], servers: Servers, zone: Sequence[Zon
     return rows
 
 
-def _events(
-    con: duckdb.DuckDBPyConnection, shifted: bool, aliased: bool, kinds: dict[int, str], out: Path | None
-) -> None:
-    """Events, with the restarts that only the boots of a server show."""
-    finish(con, "events", shifted, aliased, None)
+def _restarts(con: duckdb.DuckDBPyConnection, kinds: dict[int, str], large: bool) -> None:
+    """One row per boot in `servers`, and in `events` the restarts that only the boots show."""
     restarts = finish_servers(con, kinds)
-    if restarts.num_rows:
-        con.register("restart_rows", restarts)
+    if not restarts.num_rows:
+        return
+    con.register("restart_rows", restarts)
+    if large:
+        con.execute("CREATE TABLE events_restarts AS SELECT * FROM restart_rows")
+        con.execute('ALTER VIEW "events" RENAME TO events_read')
+        con.execute('CREATE VIEW "events" AS FROM events_read UNION ALL FROM events_restarts')
+    else:
         con.execute("INSERT INTO events SELECT * FROM restart_rows")
-        con.unregister("restart_rows")
-    if out is not None:
-        store_table(con, "events", out)
-
-
-def store_table(con: duckdb.DuckDBPyConnection, table: str, out: Path) -> None:
-    """Move a table from memory to `out/<table>.parquet`."""
-    con.execute(f'ALTER TABLE "{table}" RENAME TO "{table}_held"')
-    store(con, table, f'SELECT * FROM "{table}_held"', out)
-    con.execute(f'DROP TABLE "{table}_held"')
-
-
-def _number(con: duckdb.DuckDBPyConnection, out: Path | None) -> None:
-    """The view `numbered`: `records` with an `id` in reading order."""
-    numbered = "SELECT rowid AS id, * FROM records"
-    if out is not None:
-        source = parquet([out / "records.parquet"], row_numbers=True)
-        numbered = f"SELECT file_row_number AS id, * EXCLUDE (file_row_number) FROM {source}"
-    con.execute(f"CREATE OR REPLACE TEMP VIEW numbered AS {numbered}")
+    con.unregister("restart_rows")

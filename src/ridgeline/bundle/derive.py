@@ -24,13 +24,14 @@ COLUMNS: Final = ", ".join(f"{WORKED[n]} AS {n}" if n in WORKED else f'parts."{n
 
 # A request that arrived and never finished ended somehow if the client or an abort line of the log says so.
 DERIVED_SQL: Final = f"""
-    CREATE OR REPLACE TABLE requests AS
-    WITH told AS (
+    WITH merged AS (
+        {{merged}}
+    ),
+    told AS (
         SELECT
             m.* EXCLUDE (client_rid, state, status_code, abort_message, finish_reason),
             CASE WHEN m.role = 'client' THEN coalesce(m.linked_rid, m.key_rid) ELSE m.key_rid END AS rid,
-            coalesce(m.client_rid, c.client_rid, CASE WHEN m.role IS DISTINCT FROM 'client' THEN c.key_rid END)
-                AS client_rid,
+            coalesce(m.client_rid, c.client_rid) AS client_rid,
             CASE
                 WHEN contains(lower(coalesce(m.abort_message, '')), 'queue is full') THEN 'rejected'
                 WHEN m.finish_reason = 'abort' AND m.status_code IN (429, 503)
@@ -53,7 +54,7 @@ DERIVED_SQL: Final = f"""
                 AS abort_message,
             m.finish_reason
         FROM merged AS m
-        LEFT JOIN merged AS c ON c.first_id = m.client_id AND c.role = 'client'
+        LEFT JOIN client_said AS c ON c.first_id = m.client_id
         LEFT JOIN ending AS e ON e.rid = m.key_rid AND m.role IS DISTINCT FROM 'client'
     ),
     timed AS (

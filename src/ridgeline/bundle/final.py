@@ -1,12 +1,15 @@
-"""From the readers' rows to the tables of a view: server and role filled in, zones applied, one spelling per rid."""
+"""From the readers' rows to the tables of a view: server and role filled in, zones applied, one spelling per rid.
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Final
+While little was read the tables are made in memory; else they are views over the part files, and nothing is copied.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
 
 import duckdb
 
-from ridgeline.bundle.raw import literal, parquet
+from ridgeline.bundle.raw import literal
 from ridgeline.bundle.servers import Servers
 from ridgeline.bundle.zones import Zone
 from ridgeline.model.tables import TABLES
@@ -19,78 +22,76 @@ NAIVE: Final[dict[str, tuple[str, ...]]] = {
     "servers": ("boot_ts",),
     "records": tuple(name for name in TABLES["records"] if name.endswith("_ts")),
 }
+SIDES: Final = ("prefill", "decode", "gateway", "client")
 ALIASED: Final = frozenset(("stages", "events", "spans", "request_attrs", "prompts"))
-SIDES: Final = (None, "prefill", "decode", "gateway", "client")
 MADE: Final = frozenset(("requests", "sources", "clocks"))  # not given by readers
 
-# `getvariable` lists are indexed by source number (1-based), so no join disturbs the order of rows.
-MACROS: Final = (
-    """
-    CREATE OR REPLACE TEMP MACRO server_of(source, role) AS CASE role
-        WHEN 'prefill' THEN getvariable('server_prefill')[source]
-        WHEN 'decode' THEN getvariable('server_decode')[source]
-        WHEN 'gateway' THEN getvariable('server_gateway')[source]
-        WHEN 'client' THEN getvariable('server_client')[source]
-        ELSE getvariable('server_any')[source]
-    END
-    """,
-    "CREATE OR REPLACE TEMP MACRO role_of(source) AS getvariable('role_any')[source]",
-    "CREATE OR REPLACE TEMP MACRO shifted(ts, source) AS ts + getvariable('shift_s')[source]",
-)
+
+@dataclass(frozen=True)
+class Finish:
+    """What turns raw rows into final ones: SQL expressions over a row `t`, built from per-source lists."""
+
+    server: Callable[[bool], str]  # does the row have a role → its server
+    role: str
+    shift_s: str | None  # seconds to add to naive times; None where no source needs any
+    aliased: bool
 
 
-def prepare(
-    con: duckdb.DuckDBPyConnection, count: int, servers: Servers, roles: Mapping[int, str | None], zones: Sequence[Zone]
-) -> None:
-    """Set what the macros look up: per source (1..count) its server by role of the row, its role, its zone."""
+def finish_of(
+    count: int, servers: Servers, roles: Mapping[int, str | None], zones: Sequence[Zone], aliased: bool
+) -> Finish:
+    """The expressions for sources 1..count: server by role of the row, role of the source, zone."""
     numbers = range(1, count + 1)
-    for side in SIDES:
-        values = [servers.of.get((n, side)) for n in numbers]
-        con.execute(f"SET VARIABLE server_{side or 'any'} = $values::VARCHAR[]", {"values": values})
+    anyone = [servers.of.get((n, None)) for n in numbers]
+    sides = {side: [servers.of.get((n, side)) for n in numbers] for side in SIDES}
     known = [roles.get(n) or servers.roles.get(servers.of.get((n, None)) or "") for n in numbers]
-    con.execute("SET VARIABLE role_any = $values::VARCHAR[]", {"values": known})
-    by_source = {z.source: z.add_s for z in zones}
-    con.execute("SET VARIABLE shift_s = $values::DOUBLE[]", {"values": [by_source.get(n, 0.0) for n in numbers]})
-    for macro in MACROS:
-        con.execute(macro)
+    add = {z.source: z.add_s for z in zones if z.add_s}
+
+    def server(by_role: bool) -> str:
+        plain = _list_sql(anyone)
+        differing = [side for side in SIDES if sides[side] != anyone] if by_role else []
+        if not differing:
+            return plain
+        cases = " ".join(f"WHEN '{side}' THEN {_list_sql(sides[side])}" for side in differing)
+        return f"CASE t.role {cases} ELSE {plain} END"
+
+    shift = _list_sql([add.get(n, 0.0) for n in numbers]) if add else None
+    return Finish(server, _list_sql(known), shift, aliased)
 
 
-def finish(con: duckdb.DuckDBPyConnection, table: str, shift: bool, aliased: bool, out: Path | None) -> None:
-    """Make the final `table`: in memory, or as `out/<table>.parquet` with a view on it."""
-    select = select_sql(table, shift, aliased)
-    if out is None:
-        con.execute(f'CREATE OR REPLACE TABLE "{table}" AS {select}')
-    else:
-        store(con, table, select, out)
+def finish(con: duckdb.DuckDBPyConnection, table: str, how: Finish, large: bool) -> None:
+    """Make the final `table` from `raw_<table>`."""
+    what = "VIEW" if large else "TABLE"
+    con.execute(f'CREATE {what} "{table}" AS {select_sql(table, how)}')
 
 
-def select_sql(table: str, shift: bool, aliased: bool) -> str:
-    """The statement that gives the final rows of a table from its raw view."""
+def select_sql(table: str, how: Finish, number: str | None = None) -> str:
+    """The statement that gives the final rows of a table from its raw view, behind a `number` where one is wanted."""
     columns = TABLES[table]
-    source = f"raw_{table} AS t"
-    if aliased and table in ALIASED:
+    source, order = f"raw_{table} AS t", ""
+    alias = how.aliased and table in ALIASED
+    if alias:
         # A join may reorder: number the rows as they come, then sort by that number.
         source = f"(SELECT *, row_number() OVER () AS place FROM raw_{table}) AS t LEFT JOIN alias AS a USING (rid)"
-    parts: list[str] = []
+        order = " ORDER BY place"
+    parts: list[str] = [number] if number else []
     for name in columns:
         if name == "server":
-            role = "t.role" if "role" in columns else "NULL"
-            parts.append(f"coalesce(t.server, server_of(t.source, {role})) AS server")
+            parts.append(f"coalesce(t.server, {how.server('role' in columns)}) AS server")
         elif name == "role":
-            parts.append("coalesce(t.role, role_of(t.source)) AS role")
-        elif name == "rid" and aliased and table in ALIASED:
+            parts.append(f"coalesce(t.role, {how.role}) AS role")
+        elif name == "rid" and alias:
             parts.append("coalesce(a.known, t.rid) AS rid")
-        elif shift and name in NAIVE.get(table, ()):
-            parts.append(f'{_moved(table, name)} AS "{name}"')
+        elif how.shift_s is not None and name in NAIVE.get(table, ()):
+            parts.append(f'{_moved(table, name, how.shift_s)} AS "{name}"')
         else:
             parts.append(f't."{name}"')
-    order = " ORDER BY place" if aliased and table in ALIASED else ""
     return f"SELECT {', '.join(parts)} FROM {source}{order}"
 
 
-def _moved(table: str, name: str) -> str:
+def _moved(table: str, name: str, shift_s: str) -> str:
     """A naive time put right. In `records` other stamps are epoch already, unless the row's clock says naive."""
-    moved = f"shifted(t.{name}, t.source)"
+    moved = f"t.{name} + {shift_s}"
     if table != "records":
         return moved
     if name != "logged_ts":
@@ -102,9 +103,16 @@ def _moved(table: str, name: str) -> str:
     return f"CASE WHEN t.clock = 'naive' OR {nearer} THEN {moved} ELSE t.logged_ts END"
 
 
-def store(con: duckdb.DuckDBPyConnection, table: str, select: str, out: Path) -> None:
-    """Write the rows of `select` to `out/<table>.parquet` and make the view `table` over it."""
-    path = out / f"{table}.parquet"
-    con.execute(f"COPY ({select}) TO {literal(str(path))} (FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 1)")
-    con.execute(f'DROP VIEW IF EXISTS "{table}"')
-    con.execute(f'CREATE VIEW "{table}" AS SELECT * FROM {parquet([path])}')
+def _list_sql(values: Sequence[Any]) -> str:
+    """Values by source number (1-based) as one SQL expression over `t.source`; a constant where all are alike."""
+    said = [_value_sql(v) for v in values]
+    kind = "DOUBLE" if any(isinstance(v, float) for v in values) else "VARCHAR"
+    if len(set(said)) == 1:
+        return f"CAST({said[0]} AS {kind})"
+    return f"CAST([{', '.join(said)}] AS {kind}[])[t.source]"
+
+
+def _value_sql(value: Any) -> str:
+    if value is None:
+        return "NULL"
+    return repr(value) if isinstance(value, float) else literal(str(value))

@@ -55,7 +55,6 @@ MEMBER_SQL: Final = """
         AND o.client IS NOT DISTINCT FROM (r.role = 'client')
     LEFT JOIN alias AS a ON a.rid = r.rid
     WHERE r.rid IS NOT NULL OR o.origin NOT IN ('openai', 'received', 'span', 'time-stats', 'log')
-    ORDER BY r.id
 """
 
 # A trace's row may not know its server: the one server (of its role) that has the id is meant.
@@ -79,7 +78,6 @@ HOMES_SQL: Final = """
     FROM said AS s
     LEFT JOIN home ON home.rid = s.rid AND home.role = s.role
     LEFT JOIN place ON place.rid = s.rid
-    ORDER BY s.id
 """
 
 BATCHES_SQL: Final = "SELECT count(*) FROM said WHERE n > 1 AND origin <> 'client'"
@@ -131,7 +129,6 @@ TIED_SQL: Final = """
     SELECT s.* REPLACE (coalesce(CASE WHEN t.others THEN t.whole_rid END, s.parent_rid) AS parent_rid)
     FROM said AS s
     LEFT JOIN tie AS t USING (id)
-    ORDER BY s.id
 """
 
 # Statements of the same origin, source and id: parts (n > 1) or attempts.
@@ -186,13 +183,14 @@ PARTS_SQL: Final = """
     FROM timed
 """
 
+# Most input has no such case: then `member` is `said` as it stands.
 MEMBERS_SQL: Final = """
-    CREATE OR REPLACE TEMP TABLE member AS
-    SELECT s.* EXCLUDE (fill), coalesce(p.part, 0) AS part, coalesce(p.several, FALSE) AS several, s.fill
+    CREATE OR REPLACE TEMP VIEW member AS
+    SELECT s.*, coalesce(p.part, 0) AS part, coalesce(p.several, FALSE) AS several
     FROM said AS s
     LEFT JOIN part AS p USING (id)
-    ORDER BY s.id
 """
+SINGLE_SQL: Final = "CREATE OR REPLACE TEMP VIEW member AS SELECT *, 0::BIGINT AS part, FALSE AS several FROM said"
 
 
 def find_members(con: duckdb.DuckDBPyConnection) -> list[str]:
@@ -215,9 +213,9 @@ def find_members(con: duckdb.DuckDBPyConnection) -> list[str]:
     con.execute(TWICE_SQL)
     if _count(con, "SELECT count(*) FROM twice"):
         con.execute(PARTS_SQL)
+        con.execute(MEMBERS_SQL)
     else:
-        con.execute("CREATE OR REPLACE TEMP TABLE part (id BIGINT, several BOOLEAN, part BIGINT)")
-    con.execute(MEMBERS_SQL)
+        con.execute(SINGLE_SQL)
     there = {origin for *_, origin in named}
     return [o for o in ORIGINS if o in there] + sorted(there - set(ORIGINS))
 

@@ -95,6 +95,9 @@ PAIRS_SQL: Final = """
     SELECT prefill, decode, alone OR (by_rid AND same_rid) AS sure FROM told
 """
 
+NO_PAIRS_SQL: Final = "CREATE OR REPLACE TEMP TABLE pairs (prefill BIGINT, decode BIGINT, sure BOOLEAN)"
+NO_CLIENTS_SQL: Final = "CREATE OR REPLACE TEMP TABLE client_link (client BIGINT, rid VARCHAR, parent_rid VARCHAR)"
+
 # The client knows the server's id, or sent its own as x-request-id; vLLM puts an endpoint in front and an index
 # behind. The nearest spelling wins.
 CLIENTS_SQL: Final = """
@@ -170,8 +173,11 @@ def link(con: duckdb.DuckDBPyConnection, origins: list[str]) -> None:
     con.execute(KEY_SQL.format(ids=ids), names)
     if "received" in origins and _any(con, "SELECT 1 FROM request_key WHERE parent_rid IS NOT NULL OR several LIMIT 1"):
         con.execute(PARTS_SQL.format(received=f"id_{origins.index('received')}"))
-    con.execute(PAIRS_SQL, {"crowd": CROWD, "bound_s": PAIR_BOUND_S})
-    con.execute(CLIENTS_SQL)
+    if _any(con, "SELECT 1 FROM request_key WHERE room > 0 LIMIT 1"):
+        con.execute(PAIRS_SQL, {"crowd": CROWD, "bound_s": PAIR_BOUND_S})
+    else:
+        con.execute(NO_PAIRS_SQL)
+    con.execute(CLIENTS_SQL if "client" in origins else NO_CLIENTS_SQL)
     con.execute(LINKED_SQL)
 
 

@@ -5,6 +5,7 @@ statements of two origins that disagree beyond `precedence.AGREE`.
 """
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, Final
 
 import duckdb
@@ -13,6 +14,7 @@ from ridgeline.bundle.derive import DERIVED_SQL
 from ridgeline.bundle.keys import find_members
 from ridgeline.bundle.link import link
 from ridgeline.bundle.precedence import AGREE, FINISHING, STAGE_COLUMNS, order_for
+from ridgeline.bundle.raw import literal, parquet
 from ridgeline.model.tables import REQUEST
 
 EARLIEST_TS: Final = 631152000.0  # 1990-01-01
@@ -38,23 +40,44 @@ ENDINGS_SQL: Final = """
     GROUP BY rid
 """
 
+# What a client's own record adds to the server's row of the request.
+CLIENT_SAID_SQL: Final = """
+    CREATE OR REPLACE TEMP TABLE client_said AS
+    SELECT
+        k.first_id,
+        r.state,
+        r.status_code,
+        r.abort_message,
+        coalesce(k.client_rid, CASE WHEN k.rid[1] <> chr(1) THEN k.rid END) AS client_rid
+    FROM linked AS k
+    JOIN numbered AS r ON r.id = k.first_id
+    WHERE k.role = 'client' AND k.first_id IN (SELECT client_id FROM linked)
+"""
+NO_CLIENT_SAID_SQL: Final = """
+    CREATE OR REPLACE TEMP TABLE client_said (
+        first_id BIGINT, state VARCHAR, status_code BIGINT, abort_message VARCHAR, client_rid VARCHAR
+    )
+"""
+
 ATTRS_SQL: Final = """
-    SELECT a.* REPLACE (coalesce(a.request, l.request) AS request)
-    FROM (SELECT *, row_number() OVER () AS place FROM request_attrs) AS a
-    LEFT JOIN (
+    CREATE OR REPLACE TABLE request_attrs AS
+    WITH owner AS (
         SELECT m.source, m.line, m.rid, min(k.request) AS request
         FROM member AS m
         JOIN linked AS k
             ON k.rid = m.rid AND k.part = m.part
             AND k.server IS NOT DISTINCT FROM m.server AND k.role IS NOT DISTINCT FROM m.role
         GROUP BY ALL
-    ) AS l ON l.source = a.source AND l.line = a.line AND l.rid IS NOT DISTINCT FROM a.rid
+    )
+    SELECT a.* EXCLUDE (place) REPLACE (coalesce(a.request, o.request) AS request)
+    FROM (SELECT *, row_number() OVER () AS place FROM request_attrs_said) AS a
+    LEFT JOIN owner AS o ON o.source = a.source AND o.line = a.line AND o.rid IS NOT DISTINCT FROM a.rid
     ORDER BY a.place
 """
 
 
-def merge(con: duckdb.DuckDBPyConnection, anchors_s: Mapping[str, float]) -> None:
-    """Make the table `requests` from `numbered`, `alias`, `stages` and `events`.
+def merge(con: duckdb.DuckDBPyConnection, anchors_s: Mapping[str, float], out: Path | None) -> None:
+    """Make `requests` from `numbered`, `alias`, `stages` and `events`: in memory, or as the Parquet file `out`.
 
     `anchors_s`: server → seconds to add to a time on its monotonic clock.
     """
@@ -63,11 +86,21 @@ def merge(con: duckdb.DuckDBPyConnection, anchors_s: Mapping[str, float]) -> Non
     present = _present(con, origins)
     stage_columns = _stage_sums(con)
     con.execute(ENDINGS_SQL)
+    con.execute(CLIENT_SAID_SQL if "client" in origins else NO_CLIENT_SAID_SQL)
     con.execute("CREATE OR REPLACE TEMP TABLE anchor (server VARCHAR, add_s DOUBLE)")
     if anchors_s:
         con.executemany("INSERT INTO anchor VALUES (?, ?)", sorted(anchors_s.items()))
-    con.execute(_merged_sql(origins, present, stage_columns))
-    con.execute(DERIVED_SQL)
+    select = DERIVED_SQL.format(merged=_merged_sql(con, origins, present, stage_columns))
+    if out is None:
+        con.execute(f"CREATE TABLE requests AS {select}")
+    else:
+        con.execute(f"COPY ({select}) TO {literal(str(out))} (FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 1)")
+        con.execute(f"CREATE VIEW requests AS SELECT * FROM {parquet([out])}")
+
+
+def attach_attributes(con: duckdb.DuckDBPyConnection) -> None:
+    """Make `request_attrs` from `request_attrs_said`, each with the number of its request."""
+    con.execute(ATTRS_SQL)
 
 
 def _present(con: duckdb.DuckDBPyConnection, origins: Sequence[str]) -> dict[str, set[str]]:
@@ -104,7 +137,12 @@ def _stage_sums(con: duckdb.DuckDBPyConnection) -> list[str]:
     return columns
 
 
-def _merged_sql(origins: Sequence[str], present: Mapping[str, set[str]], stage_columns: Sequence[str]) -> str:
+def _merged_sql(
+    con: duckdb.DuckDBPyConnection,
+    origins: Sequence[str],
+    present: Mapping[str, set[str]],
+    stage_columns: Sequence[str],
+) -> str:
     """The wide statement; every identifier comes from `model.tables.REQUEST` or is a number."""
     at = {origin: f"o{k}" for k, origin in enumerate(origins)}
     columns: list[str] = []
@@ -137,10 +175,12 @@ def _merged_sql(origins: Sequence[str], present: Mapping[str, set[str]], stage_c
     kinds = ", ".join(f"CASE WHEN k.id_{i} IS NOT NULL THEN '{_kind(o)}' END" for i, o in enumerate(origins))
     finish = " OR ".join(f"k.id_{i} IS NOT NULL" for i, o in enumerate(origins) if o in FINISHING) or "FALSE"
     arrived = " OR ".join(f"k.id_{i} IS NOT NULL" for i, o in enumerate(origins) if o == "received") or "FALSE"
-    joins = "\n".join(f"LEFT JOIN numbered AS o{i} ON o{i}.id = k.id_{i}" for i in range(len(origins)))
+    joins = "\n".join(
+        f"LEFT JOIN ({_said_sql(con, origin, present[origin])}) AS o{i} ON o{i}.id = k.id_{i}"
+        for i, origin in enumerate(origins)
+    )
     ranked = [at[o] for o in order_for("rid", origins)]
     return f"""
-        CREATE OR REPLACE TEMP TABLE merged AS
         SELECT
             k.request,
             CASE WHEN k.rid[1] <> chr(1) THEN k.rid END AS key_rid,
@@ -157,8 +197,23 @@ def _merged_sql(origins: Sequence[str], present: Mapping[str, set[str]], stage_c
         {joins}
         LEFT JOIN anchor AS an ON an.server = k.server
         LEFT JOIN stage_sum AS st ON st.rid = k.rid AND st.role = coalesce(k.role, '') AND k.part = 0
-        ORDER BY k.request
     """
+
+
+def _said_sql(con: duckdb.DuckDBPyConnection, origin: str, columns: set[str]) -> str:
+    """The records of one origin, only the columns it says anything in."""
+    rows = con.execute("SELECT kind, event, client FROM origin_map WHERE origin = $o ORDER BY ALL", {"o": origin})
+    tests = [
+        f"(kind IS NOT DISTINCT FROM {_same(kind)} AND event IS NOT DISTINCT FROM {_same(event)}"
+        f" AND (role = 'client') IS NOT DISTINCT FROM {_same(client)})"
+        for kind, event, client in rows.fetchall()
+    ]
+    wanted = ", ".join(f'"{name}"' for name in ("source", "line", *sorted(columns)))
+    return f"SELECT id, {wanted} FROM numbered WHERE {' OR '.join(tests)}"
+
+
+def _same(value: str | bool | None) -> str:
+    return "NULL" if value is None else str(value).upper() if isinstance(value, bool) else literal(value)
 
 
 def _kind(origin: str) -> str:

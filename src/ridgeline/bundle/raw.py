@@ -21,11 +21,12 @@ SQL_TYPES: Final = {
 }
 
 
-def connect(folder: Path | None = None, memory: str = "1500MB") -> duckdb.DuckDBPyConnection:
+def connect(folder: Path | None = None, memory: str = "1GB") -> duckdb.DuckDBPyConnection:
     """An in-memory database that spills into `folder` where one is given; two threads, UTC, rows in their order."""
     con = duckdb.connect(":memory:")
     con.execute("SET TimeZone = 'UTC'")
     con.execute("SET threads = 2")
+    con.execute("SET enable_progress_bar = false")  # it would write into our output
     con.execute(f"SET memory_limit = {literal(memory)}")
     if folder is not None:
         con.execute(f"SET temp_directory = {literal(str(folder / 'duckdb'))}")
@@ -37,10 +38,11 @@ def literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def parquet(paths: Iterable[Path], row_numbers: bool = False) -> str:
-    """A `read_parquet` call over files in the given order, columns matched by name."""
+def parquet(paths: Iterable[Path], numbered: bool = False) -> str:
+    """A `read_parquet` call over files in the given order, columns matched by name; with row and file if `numbered`."""
     files = ", ".join(literal(str(path)) for path in paths)
-    return f"read_parquet([{files}], union_by_name = true, file_row_number = {str(row_numbers).lower()})"
+    extra = ", file_row_number = true, filename = true" if numbered else ""
+    return f"read_parquet([{files}], union_by_name = true{extra})"
 
 
 def columns_sql(table: str, present: Iterable[str]) -> str:
@@ -53,14 +55,20 @@ def columns_sql(table: str, present: Iterable[str]) -> str:
 
 
 def expose(con: duckdb.DuckDBPyConnection, spill: Spill, table: str) -> None:
-    """Make the view `raw_<table>`; nothing is copied."""
-    if spill.large and (paths := spill.parts(table)):
-        source = parquet(paths)
-        present = con.sql(f"SELECT * FROM {source} LIMIT 0").to_arrow_table().column_names
-    else:
-        held = spill.memory(table)
-        if held is None:
-            held = pa.table({name: pa.array([], pa.null()) for name in TABLES[table]})
-        con.register(f"held_{table}", held)
-        source, present = f"held_{table}", held.column_names
-    con.execute(f"CREATE OR REPLACE TEMP VIEW raw_{table} AS SELECT {columns_sql(table, present)} FROM {source}")
+    """Make the view `raw_<table>`; nothing is copied. Over part files any cursor sees it, over memory only `con`."""
+    if spill.large:
+        paths = spill.parts(table)
+        present = con.sql(f"SELECT * FROM {parquet(paths)} LIMIT 0").to_arrow_table().column_names if paths else []
+        source = parquet(paths, numbered=table == "records") if paths else "(SELECT 1) WHERE FALSE"
+        # An id in reading order: part files are numbered, rows within one too.
+        number = "CAST(right(parse_filename(filename, true), 5) AS BIGINT) * 1000000000 + file_row_number AS id, "
+        number = number if paths and table == "records" else "CAST(0 AS BIGINT) AS id, " if table == "records" else ""
+        con.execute(f"CREATE VIEW raw_{table} AS SELECT {number}{columns_sql(table, present)} FROM {source}")
+        return
+    held = spill.memory(table)
+    if held is None:
+        held = pa.table({name: pa.array([], pa.null()) for name in TABLES[table]})
+    con.register(f"held_{table}", held)
+    con.execute(
+        f"CREATE OR REPLACE TEMP VIEW raw_{table} AS SELECT {columns_sql(table, held.column_names)} FROM held_{table}"
+    )

@@ -17,7 +17,7 @@ import duckdb
 from ridgeline.model.errors import InputError
 
 KEY_BYTES: Final = 32
-HASH_BYTES: Final = 12
+HASH_CHARS: Final = 24
 PREFIX: Final = "h:"
 
 # Columns whose values are hashed in a stored bundle.
@@ -48,11 +48,6 @@ TEXT: Final[dict[str, tuple[str, ...]]] = {
     "loads": ("extra",),
     "scrapes": ("endpoint", "error"),
 }
-# Attributes of a request whose values are figures or names of the software; all other values are hashed.
-OPEN_ATTRS: Final = frozenset(
-    ("disagg_prefill_dp_rank", "err_type", "weight_version", "model", "prefix_group", "arrival", "endpoint")
-)
-
 _SECRETS: Final = (
     # A token has a digit or padding in it; "bearer of" and "basic setup" have not.
     (re.compile(r"(?i)\b(bearer|basic)[ \t]+(?=[^\s\"']*[0-9=])[A-Za-z0-9._~+/=-]{8,}"), r"\1 <secret>"),
@@ -70,12 +65,29 @@ _SECRETS: Final = (
 )
 # Launch arguments that are secrets whatever they look like; the same words as SQL's `regexp_matches` reads them.
 SECRET_KEY: Final = r"(?i)(api_?key|secret|passw|admin_?key|auth_?token|access_?(token|key)|authorization)"
+HIDE_SQL: Final = """
+    CREATE OR REPLACE TEMP MACRO hide(t) AS
+        CASE WHEN starts_with(t, 'HEALTH_CHECK_') THEN 'HEALTH_CHECK_' ELSE '' END
+        || 'h:' || substr(sha256('{key}:' || t), 1, 24)
+"""
+# Only a text with one of these in it goes through Python; every pattern above needs at least one.
+MAY_HOLD: Final = (
+    r"(?i)bearer|basic|(hf|sk|pk|rk|gh[psou]|glpat|xox[abprs])[_-]|akia|asia|aiza|eyj|://[^\s]*@|api[_-]?key|secret|passw"
+    r"|access[_-]?key|[_-]token|authoriz|admin[_-]?key|(text|prompt|content|input|outputs?|query)[^:=]{0,2}[ \t]*[:=]"
+    r"|\d,[ \t]*\d+,"
+)
+SCRUB_SQL: Final = f"CASE WHEN regexp_matches(TEXT, '{MAY_HOLD}') THEN clean_text(TEXT) ELSE TEXT END"
 CONFIG_VALUE_SQL: Final = f"""
     CASE
         WHEN regexp_matches("key", '{SECRET_KEY}')
             AND lower("value") NOT IN ('', 'none', 'null', 'false', 'true') THEN '<secret>'
         WHEN "value" IS NOT NULL THEN scrub("value", '')
     END AS "value"
+"""
+# Attributes of a request whose values are names of the software; all other values are hashed.
+OPEN_ATTRS: Final = ("err_type", "weight_version", "model", "prefix_group", "arrival", "endpoint")
+ATTR_SQL: Final = f"""
+    CASE WHEN "name" IN ('{"', '".join(OPEN_ATTRS)}') THEN "value" ELSE hide("value") END AS "value"
 """
 # A prompt in a line: a text-like key with a quoted value, closed or cut.
 _PROMPTS: Final = re.compile(
@@ -116,10 +128,13 @@ def key_id(key: bytes) -> str:
 
 
 def hashed(text: str, key: bytes) -> str:
-    """The keyed hash of an id or name; a health check stays visible as one."""
+    """The keyed hash of an id or name; a health check stays visible as one.
+
+    SHA-256 over key and text, cut to 96 bits: the cut leaves nothing to extend, and DuckDB computes the same.
+    """
     front = "HEALTH_CHECK_" if text.startswith("HEALTH_CHECK_") else ""
-    digest = hashlib.blake2s(text.encode("utf-8", "surrogatepass"), key=key, digest_size=HASH_BYTES)
-    return front + PREFIX + digest.hexdigest()
+    digest = hashlib.sha256(f"{key.hex()}:{text}".encode("utf-8", "surrogatepass")).hexdigest()
+    return f"{front}{PREFIX}{digest[:HASH_CHARS]}"
 
 
 def scrubbed(text: str) -> str:
@@ -139,36 +154,23 @@ def without_prompts(text: str) -> str:
 
 
 def install(con: duckdb.DuckDBPyConnection, key: bytes | None) -> None:
-    """Make the SQL functions `hide(text)`, `scrub(text, rid)` and `hide_attr(name, value)`.
+    """Make the SQL functions `hide(text)` and `scrub(text, rid)`.
 
-    Without a key (`--keep-text`) ids and prompts stay; secrets are cut out either way.
+    Without a key (`--keep-text`) ids and prompts stay; secrets are cut out either way. `hide` is `hashed` in SQL: the
+    same digest without a call into Python for every row.
     """
-    cache: dict[str, str] = {}
 
-    def hide(text: str) -> str:
-        if key is None:
-            return text
-        found = cache.get(text)
-        if found is None:
-            if len(cache) > 1_000_000:
-                cache.clear()
-            found = cache[text] = hashed(text, key)
-        return found
+    def clean(text: str) -> str:
+        return scrubbed(text) if key is None else without_prompts(scrubbed(text))
 
-    def scrub(text: str, rid: str) -> str:
-        clean = scrubbed(text)
-        if key is None:
-            return clean
-        if len(rid) >= 4:
-            clean = clean.replace(rid, hide(rid))
-        return without_prompts(clean)
-
-    def hide_attr(name: str, value: str) -> str:
-        return value if key is None or name in OPEN_ATTRS else hide(value)
-
-    con.create_function("hide", hide, ["VARCHAR"], "VARCHAR")
-    con.create_function("scrub", scrub, ["VARCHAR", "VARCHAR"], "VARCHAR")
-    con.create_function("hide_attr", hide_attr, ["VARCHAR", "VARCHAR"], "VARCHAR")
+    con.create_function("clean_text", clean, ["VARCHAR"], "VARCHAR")
+    if key is None:
+        con.execute("CREATE OR REPLACE TEMP MACRO hide(t) AS t")
+        con.execute(f"CREATE OR REPLACE TEMP MACRO scrub(t, rid) AS {SCRUB_SQL.replace('TEXT', 't')}")
+        return
+    con.execute(HIDE_SQL.format(key=key.hex()))
+    text = "(CASE WHEN length(rid) >= 4 THEN replace(t, rid, hide(rid)) ELSE t END)"
+    con.execute(f"CREATE OR REPLACE TEMP MACRO scrub(t, rid) AS {SCRUB_SQL.replace('TEXT', text)}")
 
 
 def redacted_sql(table: str, columns: Sequence[str]) -> str:

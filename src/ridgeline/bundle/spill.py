@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from ridgeline.signals.rows import Rows
 
-SMALL_BYTES: Final = 256 << 20
+SMALL_BYTES: Final = 64 << 20
 PART_BYTES: Final = 32 << 20
 
 
