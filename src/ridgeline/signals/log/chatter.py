@@ -15,7 +15,7 @@ CHATTER: Final = (
     r"^#.{0,200}#\s*$|^nanobind: |^ - leaked |"
     r"^ - \.\.\. skipped remainder|^See https://nanobind|^WARNING: Logging before InitGoogleLogging|"
     # what people leave where they cut a log
-    r"^\s*(?:\[(?:cut|snip(?:ped)?|truncated|omitted)\][ .\x{2026}]*|(?:\.\.\.|\x{2026})[^:=]{0,60})$"
+    r"^\s*(?:\[(?:cut|snip(?:ped)?|truncated|omitted)\][ .…]*|(?:\.\.\.|…)[^:=]{0,60})$"
 )
 
 

@@ -77,6 +77,9 @@ class Clock:
 
     def at(self, stamp: Stamp) -> float:
         """Epoch seconds of one printed time; NaN where it is impossible."""
+        if stamp.second != stamp.second:
+            self.bad += 1
+            return stamp.second
         if stamp.month is None or stamp.day is None:
             return self._of_day(stamp.second)
         year = stamp.year

@@ -155,7 +155,8 @@ def _take_own(found: re.Match[str], head: Head) -> None:
 
 
 def _stamp(names: dict[str, str | None]) -> Stamp:
-    second = 3600.0 * int(names["h"] or 0) + 60 * int(names["mi"] or 0) + int(names["s"] or 0)
+    hour, minute, whole = int(names["h"] or 0), int(names["mi"] or 0), int(names["s"] or 0)
+    second = 3600.0 * hour + 60 * minute + whole if hour < 24 and minute < 60 and whole < 61 else float("nan")
     if names.get("f"):
         second += float(f"0.{names['f']}")
     zone = names.get("z")

@@ -22,6 +22,8 @@ from ridgeline.signals.rows import Reading, Rows, rows_of
 
 TEXT_CHARS: Final = 500
 SEARCHED_CHARS: Final = 4000
+FEW: Final = 64  # lines; Arrow makes its pattern anew at every call
+FEW_BYTES: Final = 8192  # and no more than this, since `re` may need the square of it
 COLUMNS: Final = ("rid", "peer")
 NUMBERS: Final = ("room", "count")
 ENDING: Final = frozenset({"crash", "request-error", "watchdog"})
@@ -53,7 +55,10 @@ def apply_rules(rules: tuple[Rule, ...], lines: LogLines, reading: Reading, late
     Where `late` is true an orderly shutdown is under way: the failures it brings are events of that shutdown.
     """
     understood = np.zeros(len(lines), np.bool_)
-    hits = matching(lines.body, needles(tuple(rule.needle for rule in rules)))
+    if len(lines) > FEW:
+        hits = matching(lines.body, needles(tuple(rule.needle for rule in rules)))
+    else:
+        hits = np.ones(len(lines), np.bool_)  # looking for each needle costs less than making the pattern
     rows: list[dict[str, Any]] = []
     for i in np.flatnonzero(hits).tolist():
         text = lines.body[i].as_py()[:SEARCHED_CHARS]
@@ -158,7 +163,10 @@ def in_turn(parts: Sequence[Callable[[LogLines, Reading], Parsed]], lines: LogLi
 
 
 def matching(texts: pa.Array, pattern: str) -> Mask:
-    """Which texts an RE2 pattern is found in."""
+    """Which texts an RE2 pattern is found in. For few texts Python's `re`, whose patterns are kept, is cheaper."""
+    if len(texts) <= FEW and texts.nbytes <= FEW_BYTES:
+        found_in = compiled(pattern, re.ASCII).search
+        return np.array([text is not None and found_in(text) is not None for text in texts.to_pylist()], np.bool_)
     found: Any = pc.fill_null(pc.match_substring_regex(texts, pattern), False)
     return np.asarray(found.to_numpy(zero_copy_only=False), np.bool_)
 
@@ -169,9 +177,9 @@ def needles(words: tuple[str, ...]) -> str:
 
 
 @lru_cache(maxsize=512)
-def compiled(pattern: str) -> re.Pattern[str]:
+def compiled(pattern: str, flags: int = 0) -> re.Pattern[str]:
     """A pattern, compiled once."""
-    return re.compile(pattern)
+    return re.compile(pattern, flags)
 
 
 def _number(value: str) -> int | None:
