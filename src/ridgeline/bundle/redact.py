@@ -185,7 +185,7 @@ def redacted_sql(table: str, columns: Sequence[str]) -> str:
         elif name in TEXT.get(table, ()):
             parts.append(f'CASE WHEN "{name}" IS NOT NULL THEN scrub("{name}", {rid}) END AS "{name}"')
         elif table == "request_attrs" and name == "value":
-            parts.append('CASE WHEN "value" IS NOT NULL THEN hide_attr(coalesce("name", ), "value") END AS "value"')
+            parts.append(ATTR_SQL)
         else:
             parts.append(f'"{name}"')
     return ", ".join(parts)

@@ -26,7 +26,7 @@ IDS_SQL: Final = """
 
 # `bare` is the spelling without decoration; `known` the spelling that counts (health checks keep their prefix).
 ALIAS_SQL: Final = """
-    CREATE OR REPLACE TEMP TABLE alias AS
+    CREATE OR REPLACE TABLE alias AS
     WITH decorated AS (
         SELECT
             rid,

@@ -20,6 +20,8 @@ from ridgeline.signals.stream import Blob
 
 ORDER: Final[dict[str, str]] = {"sources": "source", "requests": "request", "request_attrs": "source, line, name"}
 
+OURS: Final = frozenset((MANIFEST, "tables", "sources"))  # a folder with only these is a bundle that was not finished
+
 
 def write_bundle(
     view: View,
@@ -84,9 +86,9 @@ def _fresh(out: Path) -> Path:
         if out.exists() and not out.is_dir():
             raise InputError(f"{out}: is a file; give a folder for the bundle")
         if out.is_dir() and any(out.iterdir()):
-            if not is_bundle(out):
+            if not is_bundle(out) and {p.name for p in out.iterdir()} - OURS:
                 raise InputError(f"{out}: holds something else than a bundle; give a new folder")
-            (out / MANIFEST).unlink()
+            (out / MANIFEST).unlink(missing_ok=True)
             for name in ("tables", "sources"):
                 shutil.rmtree(out / name, ignore_errors=True)
         tables = out / "tables"
