@@ -107,13 +107,19 @@ def _missing(m: Missing) -> str:
 
 
 def _evidence(d: Diagnosis, lang: str) -> RenderableType | None:
-    if not d.evidence:
+    told = {name for f in d.findings for name in f.evidence} | {name for a in d.ladder for name in a.evidence}
+    shown = [(name, fact) for name, fact in d.evidence if name in told]
+    if not shown:
         return None
     table = Table("evidence", "value", "what", "from", box=None, padding=(0, 1), header_style="bold")
-    for name, fact in d.evidence:
+    for name, fact in shown:
         cites = ", ".join(plain(s, 60) for s in fact.sources[:3]) + (" …" if len(fact.sources) > 3 else "")
         table.add_row(name, value_of(fact), _text(fact.statement, lang), Text(cites, style="bright_black"))
-    return table
+    more = len(d.evidence) - len(shown)
+    if not more:
+        return table
+    words = f"{more} more rule causes out; `ridgeline show` prints any of them with its source lines"
+    return Group(table, Text(words, style="bright_black"))
 
 
 def value_of(fact: Fact) -> str:
