@@ -1,0 +1,1 @@
+"""Scenarios: traffic without content, and where it comes from."""

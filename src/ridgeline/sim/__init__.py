@@ -1,0 +1,1 @@
+"""Simulation of continuous batching: the engine, its settings, time model, and runs."""

@@ -1,0 +1,318 @@
+"""One scheduler iteration of one rank, in the order of SIGNALS §14.1, and a rank's way through time.
+
+At a step boundary ``t``: results of the step that ended, timed perturbations, arrivals, cancellations,
+then a prefill batch if one can be formed, else decode, else idle.
+"""
+
+from collections.abc import Callable
+
+from ridgeline.sim.engine import params as p
+from ridgeline.sim.engine.admit import admit
+from ridgeline.sim.engine.batch import count_gaps, drop_finished, finish, join, leave, note_gaps
+from ridgeline.sim.engine.decode import decode, publish, step_need
+from ridgeline.sim.engine.disagg import chunk_done, end_pair, poll_decode, poll_prefill, prefilled
+from ridgeline.sim.engine.jit import jit
+from ridgeline.sim.engine.lora import load_adapters
+from ridgeline.sim.engine.memory import keep_prefix, release, room, take, used
+from ridgeline.sim.engine.perturb import of_class, refresh
+from ridgeline.sim.engine.queues import leave_wait, push, remove, wait
+from ridgeline.sim.engine.records import note
+from ridgeline.sim.engine.state import State
+
+
+@jit
+def complete_prefill(st: State, r: int, t: int) -> None:
+    """Results of the prefill batch that ended at ``t``: first tokens, prompts kept in the tree."""
+    rk = st.rank[r]
+    base = r * st.g[p.G_SLOTS]
+    prefill_only = st.param[r, p.ROLE] == p.PREFILL_ROLE
+    for at in range(rk.nbatch):
+        i = st.slot[base + at].batch
+        x = st.req[i]
+        x.kv += x.extend
+        rk.prefill_tokens += x.extend
+        if x.kv < x.prompt + x.gen:
+            keep_prefix(st, r, i, False)
+            if prefill_only:
+                chunk_done(st, r, i, t, False)
+            continue
+        if prefill_only:
+            keep_prefix(st, r, i, True)
+            prefilled(st, r, i, t)
+            continue
+        x.gen += 1
+        rk.emitted += 1
+        if x.first == 0:
+            x.first = t
+        else:
+            count_gaps(st, r, t - x.last, 1)
+        x.last = t
+        if x.gen >= x.out:
+            release(st, r, i, True)
+            finish(st, r, i, t, p.FINISHED)
+            rk.full = 0
+        else:
+            keep_prefix(st, r, i, True)
+            join(st, r, i, t)
+    rk.nbatch = 0
+
+
+@jit
+def complete(st: State, r: int, t: int) -> None:
+    """Results of whatever step ended at ``t``."""
+    rk = st.rank[r]
+    if rk.kind == 1:
+        complete_prefill(st, r, t)
+        if rk.mixing:
+            drop_finished(st, r, t)
+    elif rk.kind == 2:
+        if st.g[p.G_LOGGING] and rk.decodes % st.param[r, p.LOG_EVERY] == 0:
+            note(st, t, r, p.LOG_DECODE, rk.running, rk.emitted - rk.log_tokens, t - rk.log_at, rk.dur, rk.decodes, 0)
+            rk.log_tokens = rk.emitted
+            rk.log_at = t
+        drop_finished(st, r, t)
+    rk.kind = 0
+    rk.mixing = 0
+
+
+@jit
+def refuse(st: State, r: int, i: int, t: int, outcome: int) -> None:
+    """End request ``i`` before it was scheduled."""
+    finish(st, r, i, t, outcome)
+    note(st, t, r, p.LOG_ABORT, i, outcome, 0, 0, 0, 0)
+
+
+@jit
+def enqueue(st: State, r: int, i: int, t: int) -> None:
+    """Let request ``i`` into the waiting queue of its rank (or the first queue of its role)."""
+    x = st.req[i]
+    role = st.param[r, p.ROLE]
+    limit = st.param[r, p.MAX_QUEUED]
+    if limit > 0 and st.queue[r * p.QUEUES + p.WAIT].n >= limit:
+        refuse(st, r, i, t, p.QUEUE_FULL)
+        return
+    x.queued = t
+    x.entry = t
+    x.aged = st.rank[r].processed
+    x.node = st.rank[r].root
+    if x.cancel > 0:
+        st.rank[r].next_cancel = min(st.rank[r].next_cancel, x.cancel)
+    if role == p.PREFILL_ROLE:
+        x.state = p.BOOTSTRAP
+        if st.param[r, p.ALLOCATION] != 0:
+            x.answer = t + st.param[r, p.HANDSHAKE]
+            st.rank[r].next_ready = min(st.rank[r].next_ready, x.answer)
+        push(st, r, p.BOOTS, i)
+    elif role == p.DECODE_ROLE:
+        x.state = p.PREALLOC
+        x.ready = t + st.param[r, p.HANDSHAKE]
+        st.rank[r].next_ready = min(st.rank[r].next_ready, x.ready)
+        push(st, r, p.PREALLOCS, i)
+    else:
+        hold = of_class(st, r, p.STORAGE, x.kind, t)
+        x.ready = t + x.storage_us * hold // 1000 * 1_000_000 // 1000 if x.storage_us > 0 else 0
+        if x.ready > t:
+            st.rank[r].next_ready = min(st.rank[r].next_ready, x.ready)
+        wait(st, r, i, t)
+
+
+@jit
+def receive(st: State, r: int, t: int) -> None:
+    """Take in what reached the scheduler by ``t``; grammars compile beside the queue."""
+    rk = st.rank[r]
+    box = st.queue[r * p.QUEUES + p.BOX]
+    while box.head >= 0 and st.req[box.head].ready <= t:
+        i = box.head
+        remove(st, r, p.BOX, i)
+        x = st.req[i]
+        x.rank = r
+        if x.prompt >= min(st.param[r, p.CONTEXT], st.param[r, p.POOL]):
+            x.queued = t
+            refuse(st, r, i, t, p.TOO_LONG)
+        elif x.bits & p.HAS_GRAMMAR and st.param[r, p.ROLE] != p.DECODE_ROLE:
+            compile_ms = of_class(st, r, p.GRAMMAR, x.kind, t)
+            x.ready = t + x.grammar_us * compile_ms // 1000 * 1_000_000
+            x.state = p.GRAMMAR_WAIT
+            rk.next_ready = min(rk.next_ready, x.ready)
+            push(st, r, p.GRAMMARS, i)
+        else:
+            enqueue(st, r, i, t)
+    if rk.next_ready > t:
+        return
+    rk.next_ready = p.FOREVER
+    i = st.queue[r * p.QUEUES + p.GRAMMARS].head
+    while i >= 0:
+        following = st.req[i].nxt
+        if st.req[i].ready <= t:
+            remove(st, r, p.GRAMMARS, i)
+            enqueue(st, r, i, t)
+        else:
+            rk.next_ready = min(rk.next_ready, st.req[i].ready)
+        i = following
+    for which in (p.WAIT, p.PREALLOCS, p.BOOTS, p.TRANSFERS, p.FLIGHTS):
+        i = st.queue[r * p.QUEUES + which].head
+        while i >= 0:
+            due = st.req[i].ready if which in (p.WAIT, p.PREALLOCS) else st.req[i].answer
+            if due > t:
+                rk.next_ready = min(rk.next_ready, due)
+            i = st.req[i].nxt
+
+
+@jit
+def cancel_due(st: State, r: int, t: int) -> None:
+    """End every request whose client left by ``t``."""
+    rk = st.rank[r]
+    rk.next_cancel = p.FOREVER
+    for which in (p.WAIT, p.GRAMMARS, p.BOOTS, p.PREALLOCS, p.TRANSFERS, p.RETRACTS):
+        i = st.queue[r * p.QUEUES + which].head
+        while i >= 0:
+            x = st.req[i]
+            following = x.nxt
+            if x.cancel > 0 and x.cancel <= t:
+                if which == p.WAIT:
+                    leave_wait(st, r, i)
+                else:
+                    remove(st, r, which, i)
+                rk.free += x.held
+                x.held = 0
+                end_pair(st, r, i, t, p.CANCELLED)
+            elif x.cancel > 0:
+                rk.next_cancel = min(rk.next_cancel, x.cancel)
+            i = following
+    base = r * st.g[p.G_SLOTS]
+    last = -1
+    while True:
+        best = -1
+        for at in range(rk.running):
+            i = st.slot[base + at].req
+            x = st.req[i]
+            if x.cancel > t:
+                rk.next_cancel = min(rk.next_cancel, x.cancel)
+            elif x.cancel > 0 and i > last and (best < 0 or i < best):
+                best = i
+        if best < 0:
+            break
+        last = best
+        leave(st, r, best)
+        release(st, r, best, True)
+        refuse(st, r, best, t, p.CANCELLED)
+    if rk.chunk >= 0 and st.req[rk.chunk].cancel > 0:
+        if st.req[rk.chunk].cancel <= t:
+            release(st, r, rk.chunk, False)
+            refuse(st, r, rk.chunk, t, p.CANCELLED)
+            rk.chunk = -1
+        else:
+            rk.next_cancel = min(rk.next_cancel, st.req[rk.chunk].cancel)
+
+
+@jit
+def launch_prefill(st: State, r: int, t: int, lockstep: bool) -> None:
+    """Start the batch that `admit` formed; with mixed chunk the running requests decode along."""
+    rk = st.rank[r]
+    base = r * st.g[p.G_SLOTS]
+    tokens = 0
+    pairs = 0
+    extra = 0
+    cached = 0
+    for at in range(rk.nbatch):
+        i = st.slot[base + at].batch
+        x = st.req[i]
+        tokens += x.extend
+        pairs += x.extend * (2 * x.kv + x.extend)
+        if x.kv == x.tree and x.kv == x.matched:
+            cached += x.matched
+            extra += of_class(st, r, p.WORK, x.kind, t) + x.extra
+        x.matched = -1
+    dur = st.param[r, p.STEP_BASE] + st.param[r, p.STEP_PREFILL] * tokens + st.param[r, p.STEP_ATTENTION] * pairs
+    dur += extra + load_adapters(st, r, t)
+    rk.mixing = 0
+    n = rk.running
+    if st.param[r, p.MIXED] and st.param[r, p.CHUNK] > 0 and n > 0 and st.param[r, p.DRAFT] == 0:
+        need = step_need(st, r)
+        if need <= room(st, r):
+            take(st, r, need)
+            rk.mixing = 1
+            dur += st.param[r, p.STEP_DECODE] * n + st.param[r, p.STEP_CONTEXT] * rk.ctx
+            dur += st.param[r, p.STEP_MIXED] * n
+            if not lockstep:
+                note_gaps(st, r, t + dur, rk.steps)
+            rk.steps += 1
+            rk.ctx += n
+            rk.emitted += n
+    rk.decode_left = st.param[r, p.DECODE_INTERVAL]
+    rk.processed += tokens
+    rk.kind = 1
+    rk.dur = dur
+    rk.now = t + dur
+    rk.busy += dur
+    publish(st, r, t, used(st, r))
+    note(st, t, r, p.LOG_PREFILL, rk.nbatch, tokens, cached, rk.running, dur, rk.mixing)
+
+
+@jit
+def boundary(st: State, r: int, t: int, cut: int, lockstep: bool, order_fn: Callable[..., int]) -> None:
+    """The iteration of rank ``r`` at ``t``; afterwards ``rank.now`` is its next boundary.
+
+    ``lockstep``: the group decides when the step ends, so one step only, and its gaps are counted later.
+    """
+    rk = st.rank[r]
+    complete(st, r, t)
+    if t >= rk.next_perturb:
+        refresh(st, r, t)
+    if rk.halted or st.param[r, p.HANG]:
+        rk.now = rk.next_perturb
+        if not rk.halted:
+            rk.hold = 1
+        return
+    rk.hold = 0
+    receive(st, r, t)
+    if t >= rk.next_cancel:
+        cancel_due(st, r, t)
+    role = st.param[r, p.ROLE]
+    if role == p.DECODE_ROLE:
+        poll_decode(st, r, t)
+    elif role == p.PREFILL_ROLE:
+        poll_prefill(st, r, t)
+    wait_list = st.queue[r * p.QUEUES + p.WAIT]
+    box = st.queue[r * p.QUEUES + p.BOX]
+    while True:
+        if role != p.DECODE_ROLE and admit(st, r, t, order_fn):
+            launch_prefill(st, r, t, lockstep)
+            return
+        if rk.running == 0:
+            break
+        stop = min(cut, rk.next_ready, rk.next_cancel, rk.next_perturb)
+        if box.head >= 0:
+            stop = min(stop, st.req[box.head].ready)
+        one = rk.chunk >= 0 or (wait_list.n > 0 and not rk.full)
+        one = one or (wait_list.n > 0 and st.param[r, p.PRIORITY] != 0 and st.param[r, p.PREEMPT_ON] != 0)
+        if decode(st, r, t, stop, one, lockstep):
+            return
+        if rk.halted:
+            rk.now = p.FOREVER
+            return
+    rk.ratio = st.param[r, p.RATIO_INIT]
+    rk.full = 0
+    rk.dur = 0
+    publish(st, r, t, used(st, r))
+    rk.now = min(rk.next_ready, rk.next_cancel, rk.next_perturb)
+    if box.head >= 0:
+        rk.now = min(rk.now, st.req[box.head].ready)
+
+
+@jit
+def short_of(st: State, r: int) -> int:
+    """Which table is too small for one more iteration of rank ``r`` (RAN: none)."""
+    n = st.queue[r * p.QUEUES + p.WAIT].n + st.queue[r * p.QUEUES + p.BOX].n
+    if st.rank[r].now == p.FOREVER:
+        return p.RAN
+    asked = 2 * (n if n < 200 or st.param[r, p.ORDER] == p.DFS_WEIGHT or st.param[r, p.ORDER] == p.SHORTEST_PREFILL
+                 else 200) + 3 * st.g[p.G_SLOTS] + 16  # fmt: skip
+    if st.g[p.G_TOP_NODE] + asked > len(st.node):
+        return p.NEED_NODES
+    if st.g[p.G_LOGGING] and st.g[p.G_LOG] + n + 3 * st.g[p.G_SLOTS] + 64 > len(st.log):
+        return p.NEED_LOG
+    width = max(n + st.g[p.G_SLOTS], 64) + 2
+    if st.param[r, p.ORDER] == p.DFS_WEIGHT:
+        width = max(width, st.g[p.G_TOP_NODE] + asked)
+    return p.NEED_SCRATCH if width > st.scratch.shape[1] else p.RAN
