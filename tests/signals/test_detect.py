@@ -1,3 +1,4 @@
+# ruff: noqa: E501 (lines as logs have them)
 """The kind of a source is told by its content."""
 
 import gzip

@@ -52,7 +52,7 @@ def test_garbage_behind_the_magic_is_a_note_not_an_error() -> None:
 
 
 def test_an_unreadable_path_is_one_clear_line(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="nowhere.log: cannot be read"):
+    with pytest.raises(InputError, match=r"nowhere\.log: cannot be read"):
         list(Blob("nowhere.log", tmp_path / "nowhere.log").chunks(Reading(0, "nowhere.log")))
 
 

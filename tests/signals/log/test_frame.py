@@ -1,3 +1,4 @@
+# ruff: noqa: E501 (lines as logs have them)
 """Framing: prefixes of many kinds, wrappers, escapes, zones, clocks."""
 
 import gzip

@@ -14,7 +14,8 @@ from ridgeline.words.logkeys import LineKind, log_key
 HEAD: Final = re.compile(r"(?P<kind>Prefill|Decode) batch(?P<mark>\.|,| \[0\],)(?: |$)")
 FIRST_ERA: Final = re.compile(r"new fill batch\. (?=#seq: )")
 FIRST_ERA_DECODE: Final = re.compile(r"(?=#running-req: 0, #token: 0, token usage: 0\.0)")
-ITEM: Final = re.compile(r"(?P<key>[#A-Za-z][A-Za-z0-9 #+./()_-]{0,60}): (?P<value>-?0(?:\.0)?%?|True|False|nan%?)")
+# A `#` inside a key would be the start of another record that broke in.
+ITEM: Final = re.compile(r"(?P<key>#?[A-Za-z][A-Za-z0-9 +./()_-]{0,60}): (?P<value>-?0(?:\.0)?%?|True|False|nan%?)")
 # The first releases' spelling → today's.
 FIRST_KEYS: Final = {
     "#seq": "#new-seq",
@@ -136,7 +137,7 @@ def _may_end(key: str, kind: LineKind, mark: str, seen: set[str]) -> bool:
 def _complete(kind: LineKind, mark: str, columns: set[str]) -> bool:
     usage = bool(columns & set(USAGES))
     if kind == "prefill":
-        core = {"new_seq", "new_tokens", "cached_tokens"} <= columns
+        core = {"new_seq", "new_tokens", "cached_tokens", "waiting"} <= columns
         return core and (usage or mark == "first")
     return usage and {"running", "waiting"} <= columns and ("gen_tps" in columns or mark == "first")
 

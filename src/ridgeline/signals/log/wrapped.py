@@ -10,12 +10,13 @@ import pyarrow.compute as pc
 from ridgeline.signals.lines import LogLines, Mask
 from ridgeline.signals.log.batch_shape import plan
 
-PARTS: Final = 8  # a batch line of 500 characters in a terminal of 80
+PART_CHARS: Final = 400
+PARTS: Final = 16  # a batch line of 500 characters in a narrow terminal
 DIGITS: Final = re.compile(r"\d+")
 BATCH: Final = r"^(?:Prefill|Decode) batch"
 STATS: Final = r"^(?:ReqTimeStats|Req Time Stats)\("
 STATS_WHOLE: Final = re.compile(r"(?:entry_time|start_time|start)=[\d.]+(?:, transfer_speed=.*)?$")
-STRANGER: Final = re.compile(r"(?:Prefill|Decode) batch|Req ?Time ?Stats|Traceback|INFO: |WARNING: |ERROR: |[\[{]")
+STRANGER: Final = re.compile(r"(?:Prefill|Decode) batch|Req ?Time ?Stats|Traceback|INFO: |WARNING: |ERROR: |\{|\[(?:\d{4}-|\d\d:|[A-Z])")
 
 
 def unwrap(lines: LogLines) -> tuple[LogLines, int]:
@@ -35,10 +36,10 @@ def unwrap(lines: LogLines) -> tuple[LogLines, int]:
             continue
         found = _whole(lines, i)
         if found is not None:
-            text, last = found
+            text, last, sure = found
             texts[i] = text
             gone[i + 1 : last + 1] = True
-            ended[i] = lines.ended[last]
+            ended[i] = lines.ended[last] and sure
     if not texts:
         return lines, 0
     replaced = np.zeros(len(lines), np.bool_)
@@ -64,23 +65,28 @@ def _found(texts: pa.Array, pattern: str) -> Mask:
     return found
 
 
-def _whole(lines: LogLines, i: int) -> tuple[str, int] | None:
-    text = lines.body[i].as_py()
-    if _complete(text):
-        return None
-    glued = spaced = text
+def _whole(lines: LogLines, i: int) -> tuple[str, int, bool] | None:
+    """The longest known line that begins with line `i` and goes on in those behind it, and the last of them.
+
+    The third value is False where digits alone follow a line that was whole without them: then nobody can say whether
+    they belong to its last number, and that number does not count.
+    """
+    glued = spaced = lines.body[i].as_py()
+    found: tuple[str, int, bool] | None = None
+    known = _complete(glued)
     for last in range(i + 1, min(i + PARTS, len(lines))):
         if lines.prefixed[last] or lines.line[last] != lines.line[last - 1] + 1:
-            return None
+            break
         part = lines.body[last].as_py()
-        if STRANGER.match(part):
-            return None
+        if STRANGER.match(part) or len(part) > PART_CHARS:
+            break
         glued += part  # broken at a column, inside a word or number
         spaced = f"{spaced.rstrip()} {part.lstrip()}"  # broken at a blank, which was lost
-        for whole in (glued, spaced):
-            if _complete(whole):
-                return whole, last
-    return None
+        whole = next((text for text in (glued, spaced) if _complete(text)), None)
+        if whole is not None:
+            found = whole, last, not (known and part.strip(" ,").isdigit())
+        known = whole is not None
+    return found
 
 
 def _complete(text: str) -> bool:
