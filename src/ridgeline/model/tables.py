@@ -334,12 +334,20 @@ TABLES: Final[dict[str, dict[str, str]]] = {
     "prompts": {
         "rid": "str",
         "server": "str",
-        "namespace": "str",
+        "namespace": "str",  # adapter, extra key and salt; "" where there are none
+        "unit": "str",  # tokens | chars: what `grain`, `tokens` and every other length here counts
+        "basis": "str",  # ids | text | hash-ids (a trace's own block numbers, good within that trace only)
         "grain": "i64",
-        "tokens": "i64",
-        "hashes": "list<i64>",
-        "common_tokens": "i64",
+        "tokens": "i64",  # the whole prompt; null: the source cut it and does not say how long it was
+        "seen_tokens": "i64",  # from the start, as far as the source shows it
+        "hashes": "list<i64>",  # number k is of the first min((k + 1) x grain, seen) units
+        "common_tokens": "i64",  # exact common prefix with the earlier prompt it resembles most
         "neighbour": "str",
+        "neighbour_line": "i64",
+        "drift": "str",  # what differs where the two come together again (clock or date, uuid, counter, ...)
+        "drift_tokens": "i64",  # what is equal again behind such differences
+        "shape": "str",  # the place of the difference without its content: letters x, digits 9
+        "neighbour_shape": "str",
         **PROVENANCE,
     },
     "spans": {
