@@ -8,9 +8,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ridgeline.signals.lines import I64, Mask
+from ridgeline.signals.request_log.project import project
 from ridgeline.signals.request_log.repair import CUT_NOTE, canonical, expanded, records
 from ridgeline.signals.request_log.rows import Memory, to_rows
-from ridgeline.signals.request_log.shape import project
 from ridgeline.signals.rows import Reading, Rows
 
 BATCH: Final = 8192  # rows a thread takes at a time
@@ -18,22 +18,33 @@ VALID_SQL: Final = "SELECT json_valid(body) AND ltrim(body)[1] = '{' AS valid FR
 
 
 def json_rows(
-    con: duckdb.DuckDBPyConnection, line: I64, body: pa.Array, reading: Reading, memory: Memory
+    con: duckdb.DuckDBPyConnection,
+    line: I64,
+    body: pa.Array,
+    reading: Reading,
+    memory: Memory,
+    narrow: bool = False,
 ) -> tuple[list[Rows], Mask]:
     """(rows, which of the n lines were understood) of lines that should each hold one record as JSON text.
 
-    `body` is an Arrow string array of length n; `line` its line numbers, without repeats.
+    `body` is an Arrow string array of length n; `line` its line numbers, without repeats. `narrow`: no key of them
+    needs the wide shape (`keys.narrow`).
     """
     table = pa.table({"line": line, "body": body})
     table = pa.Table.from_batches(table.to_batches(max_chunksize=BATCH), table.schema)
+    narrow = narrow and not memory.splits
     try:
-        projected = project(con, table)
+        projected = project(con, table, narrow)
+        if narrow and not plain(projected):
+            projected = project(con, table)
     except duckdb.Error:
         valid = _valid(con, table)
         projected = project(con, table.filter(valid))
         mended = _mended(table.filter(pc.invert(valid)), reading)
         if len(mended):
             projected = pa.concat_tables([projected, project(con, mended)]).sort_by("line")
+    if plain(projected) and len(projected) == len(line):
+        return to_rows(projected, reading, memory), np.ones(len(line), np.bool_)
     known = pc.and_(
         pc.is_valid(projected["event"]),
         pc.or_(
@@ -41,13 +52,20 @@ def json_rows(
             pc.fill_null(pc.is_in(projected["event"], pa.array(["status", "received-openai"])), False),
         ),
     )
-    if not pc.all(known).as_py():
-        projected = projected.filter(known)
-    understood = np.isin(line, projected["line"].to_numpy()) if len(projected) < len(line) else np.ones(len(line), bool)
+    projected = projected.filter(known)
+    understood = np.isin(line, projected["line"].to_numpy())
     lists = pc.fill_null(pc.starts_with(projected["rid"], "["), False)
     if pc.any(lists).as_py():
         projected = _without_lists(con, table, projected, lists, memory)
     return to_rows(projected, reading, memory), understood
+
+
+def plain(projected: pa.Table) -> bool:
+    """Whether every row is a received or finished record of one request: nothing to take apart or to look up."""
+    event, rid = projected["event"], projected["rid"]
+    if event.null_count or rid.null_count or pc.any(pc.starts_with(rid, "[")).as_py():
+        return False
+    return bool(pc.all(pc.is_in(event, pa.array(["received", "finished"]))).as_py() or not len(projected))
 
 
 def _valid(con: duckdb.DuckDBPyConnection, table: pa.Table) -> pa.ChunkedArray:

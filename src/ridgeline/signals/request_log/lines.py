@@ -8,10 +8,10 @@ import pyarrow.compute as pc
 
 from ridgeline.signals.lines import LogLines, Mask, Parsed
 from ridgeline.signals.request_log.jsonrows import json_rows
+from ridgeline.signals.request_log.project import project
 from ridgeline.signals.request_log.repair import CUT_NOTE, canonical, expanded
 from ridgeline.signals.request_log.rows import Memory, to_rows
 from ridgeline.signals.request_log.session import cursor
-from ridgeline.signals.request_log.shape import project
 from ridgeline.signals.request_log.text import text_record
 from ridgeline.signals.request_log.zone import Zone
 from ridgeline.signals.rows import Reading

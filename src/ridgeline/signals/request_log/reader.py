@@ -1,6 +1,7 @@
 """A file of request-log records → rows. Lines that are none (a server log beside it) go to the log reader's parsers."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from pathlib import Path
 from typing import Final
 
 import duckdb
@@ -11,17 +12,22 @@ from ridgeline.signals.lines import I64
 from ridgeline.signals.log.clock import Clock
 from ridgeline.signals.log.frame import frame
 from ridgeline.signals.log.reader import ESCAPES, run_rows
-from ridgeline.signals.request_log.jsonrows import json_rows
-from ridgeline.signals.request_log.rows import Memory
+from ridgeline.signals.request_log import keys
+from ridgeline.signals.request_log.jsonrows import json_rows, plain
+from ridgeline.signals.request_log.project import scan
+from ridgeline.signals.request_log.rows import Memory, to_rows
 from ridgeline.signals.request_log.session import cursor
 from ridgeline.signals.request_log.split import Split, split
+from ridgeline.signals.request_log.survey import survey
 from ridgeline.signals.request_log.zone import Zone
 from ridgeline.signals.rows import Reading, Rows
 from ridgeline.signals.stream import Blob
 
 # Brings lines of another form to that of a record; null where it cannot.
 Prepare = Callable[[duckdb.DuckDBPyConnection, I64, pa.Array, Reading], pa.Array]
+ALL: Final = -1
 CHUNK: Final = 16 * 1024 * 1024
+SCAN_BYTES: Final = 8 * 1024 * 1024  # a plain file from this size on is handed to DuckDB whole
 
 
 def read(blob: Blob, reading: Reading) -> Iterator[Rows]:
@@ -29,9 +35,44 @@ def read(blob: Blob, reading: Reading) -> Iterator[Rows]:
     memory = Memory(Zone())
     clock = Clock(reading)
     with cursor() as con:
-        for first, data in blob.chunks(reading, CHUNK):
-            yield from chunk_rows(con, clean(data, first, reading), first, reading, memory, clock)
+        done = 0
+        if blob.path is not None and blob.plain and blob.path.stat().st_size >= SCAN_BYTES:
+            shape = survey(blob)
+            if shape.bare:
+                done = yield from _scanned(con, blob.path, shape.narrow, reading, memory)
+        if done != ALL:
+            for first, data in _from_line(blob.chunks(reading, CHUNK), done + 1):
+                yield from chunk_rows(con, clean(data, first, reading), first, reading, memory, clock)
     clock.say(reading)
+
+
+def _scanned(
+    con: duckdb.DuckDBPyConnection, path: Path, narrow: bool, reading: Reading, memory: Memory
+) -> Generator[Rows, None, int]:
+    """Rows of a file of bare JSON lines; returns ALL, or how many lines were read when something was not plain."""
+    done = 0
+    try:
+        for batch in scan(con, path, narrow):
+            if not plain(batch):
+                return done
+            line = pa.array(np.arange(done + 1, done + 1 + len(batch)))
+            yield from to_rows(batch.set_column(0, "line", line), reading, memory)
+            done += len(batch)
+            reading.lines += len(batch)
+            reading.understood += len(batch)
+    except duckdb.Error:
+        return done  # a line that is no JSON: the careful way says which, and keeps the rest
+    return ALL
+
+
+def _from_line(chunks: Iterator[tuple[int, bytes]], start: int) -> Iterator[tuple[int, bytes]]:
+    """The chunks without the lines before number `start`."""
+    for first, data in chunks:
+        at = 0
+        for _ in range(first, min(start, first + data.count(b"\n"))):
+            at = data.index(b"\n", at) + 1
+        if data[at:]:
+            yield max(first, start), data[at:] if at else data
 
 
 def chunk_rows(
@@ -50,7 +91,8 @@ def chunk_rows(
     other_line, other_start, other_end = found.other_line, found.other_start, found.other_end
     if len(found.line):
         body = found.body if prepare is None else prepare(con, found.line, found.body, reading)
-        rows, understood = json_rows(con, found.line, body, reading, memory)
+        narrow = prepare is None and keys.narrow(data)
+        rows, understood = json_rows(con, found.line, body, reading, memory, narrow)
         reading.understood += int(understood.sum())
         yield from rows
         if not understood.all():

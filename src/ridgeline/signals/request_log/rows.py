@@ -1,6 +1,7 @@
 """Projected request-log records → rows of `records`, `request_attrs` and `events`."""
 
 from dataclasses import dataclass, field
+from functools import reduce
 from typing import Any, Final
 
 import msgspec
@@ -32,6 +33,11 @@ class Memory:
     by_mono: dict[float, str] = field(default_factory=dict)
     by_rid: dict[str, tuple[str, int]] = field(default_factory=dict)
     parts: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def splits(self) -> bool:
+        """Whether a request with several rids was seen, so that later records may be parts of it."""
+        return bool(self.by_mono or self.by_rid)
 
     def split(self, rids: list[str], n: int, mono: float | None) -> None:
         """Remember a received record whose rid is a list."""
@@ -65,12 +71,8 @@ def to_rows(projected: pa.Table, reading: Reading, memory: Memory) -> list[Rows]
     columns["source"] = pa.repeat(reading.source, n)
     columns["kind"] = pa.repeat(memory.kind, n)
     columns["logged_ts"] = logged
-    known = [pc.is_valid(projected[name]) for name in STAMPS]
-    wall = known[0]
-    for mask in known[1:]:
-        wall = pc.or_(wall, mask)
-    columns["clock"] = pc.if_else(wall, "wall", memory.zone.clock)
-    if memory.by_mono or memory.by_rid:
+    columns["clock"] = _clock(columns, n, memory)
+    if memory.splits:
         columns |= _parents(projected, memory)
     made.append(rows_of("records", columns))
     attrs = _attributes(projected, reading)
@@ -78,6 +80,14 @@ def to_rows(projected: pa.Table, reading: Reading, memory: Memory) -> list[Rows]
         made.append(attrs)
     _saw(columns, logged, reading)
     return made
+
+
+def _clock(columns: dict[str, Any], n: int, memory: Memory) -> Any:
+    """`wall` where a row has an epoch stamp, else what is known of the log's own times."""
+    known = [pc.is_valid(columns[name]) for name in STAMPS if name in columns]
+    if not known or memory.zone.clock == "wall":
+        return pa.repeat(memory.zone.clock, n)
+    return pc.if_else(reduce(pc.or_, known), "wall", memory.zone.clock)
 
 
 def _saw(columns: dict[str, Any], logged: pa.Array, reading: Reading) -> None:
@@ -148,6 +158,8 @@ def _attributes(projected: pa.Table, reading: Reading) -> Rows | None:
 
 def _present(projected: pa.Table, name: str) -> list[tuple[int, str | None, Any]]:
     """(line, rid, value) of the rows where a column is not null."""
+    if name not in projected.column_names:
+        return []
     column = projected[name]
     if column.null_count == len(column):
         return []

@@ -5,14 +5,10 @@ from functools import cache
 
 import duckdb
 
-from ridgeline.signals.request_log.shape import SHAPE
-
 
 def cursor() -> duckdb.DuckDBPyConnection:
-    """A connection of its own (registered tables and variables are not shared) that costs next to nothing to open."""
-    con = _database(os.getpid()).cursor()
-    con.execute("SET VARIABLE shape = $shape", {"shape": SHAPE})
-    return con
+    """A connection of its own (its tables, views and variables are not shared) that costs next to nothing to open."""
+    return _database(os.getpid()).cursor()
 
 
 @cache

@@ -47,8 +47,10 @@ class Zone:
         return pc.subtract(naive, self.shift_s) if self.shift_s else naive
 
     def _learn(self, projected: pa.Table, naive: pa.Array, reading: Reading) -> None:
-        known = pc.coalesce(projected["finished_ts"], projected["response_sent_ts"])
-        apart = pc.subtract(naive, known).drop_null().to_numpy()
+        apart = np.zeros(0)
+        if "finished_ts" in projected.column_names:
+            known = pc.coalesce(projected["finished_ts"], projected["response_sent_ts"])
+            apart = pc.subtract(naive, known).drop_null().to_numpy()
         if not len(apart):
             self.assumed = True
             reading.clock = "naive"
