@@ -44,7 +44,7 @@ CAUSES: Final = (
         id="decode.regression",
         looks_like="A decode step of the same batch takes longer than before.",
         differs="The curve itself moved: same batch, same context, more seconds.",
-        required=(must("step_excess", ">=", 1.3),),
+        required=(must("step_excess", ">=", 1.4),),
         supporting=(
             helps("change", ">=", 1.2, of="seconds", what="tpot_s"),
             helps("change", "<", 1.25, of="batch_size"),
@@ -58,8 +58,14 @@ CAUSES: Final = (
             never("stalled_points", ">=", 2),
             never("prefill_train", ">=", 65536),
         ),
-        twins=(Twin("decode.batch-growth", must("step_excess", ">=", 1.3)),),
-        explains=("queue.arrival-overload", "queue.burst"),
+        twins=(Twin("decode.batch-growth", must("step_excess", ">=", 1.4)),),
+        explains=(
+            "queue.arrival-overload",
+            "queue.burst",
+            "queue.running-cap",
+            "memory.saturation",
+            "decode.batch-growth",
+        ),
         comparative=True,
         remedies=(
             Remedy("mitigate-now", "go back to the version or arguments before the onset", None, True),

@@ -24,12 +24,12 @@ CAUSES: Final = (
         differs="The pool is full and hardly anyone is put back; with retractions it is a storm.",
         required=(QUEUED, must("usage_when_queued", ">=", 0.9)),
         supporting=(
-            helps("retractions_per_min", "<", 2),
+            helps("retractions_per_min", "<", 4),
             helps("slice_share", ">=", 0.3, part="queue"),
             helps("slack_share", "<", 0.3, usage_below=0.9),
         ),
         absent=(
-            never("retractions_per_min", ">=", 2),
+            never("retractions_per_min", ">=", 4),
             never("change", ">=", 1.3, of="arrival_rate"),
             never("stands_still", "is", True),
             never("free_places", ">=", 0.3),
@@ -44,6 +44,7 @@ CAUSES: Final = (
             "queue.limit-rejected",
             "queue.running-cap",
             "cache.eviction",
+            "decode.batch-growth",
         ),
         remedies=(
             RAISE,
@@ -60,7 +61,7 @@ CAUSES: Final = (
         id="memory.retraction-storm",
         looks_like="Running requests are put back again and again and computed anew.",
         differs="The pool not only is full: work already done is thrown away.",
-        required=(must("retractions", ">=", 2), must("retractions_per_min", ">=", 2)),
+        required=(must("retractions", ">=", 2), must("retractions_per_min", ">=", 4)),
         supporting=(
             helps("usage", ">=", 0.9, stat="peak"),
             helps("queue_pressure", ">=", 0.2),
@@ -71,7 +72,7 @@ CAUSES: Final = (
             never("stands_still", "is", True),
             never("change", ">=", 1.3, of="arrival_rate"),
         ),
-        twins=(Twin("memory.saturation", must("retractions_per_min", ">=", 2)),),
+        twins=(Twin("memory.saturation", must("retractions_per_min", ">=", 4)),),
         explains=(
             "memory.saturation",
             "queue.burst",
@@ -79,6 +80,8 @@ CAUSES: Final = (
             "queue.arrival-overload",
             "cache.metric-artefact",
             "memory.pool-misconfigured",
+            "prefill.regression",
+            "decode.regression",
         ),
         remedies=(
             Remedy(
@@ -218,8 +221,8 @@ CAUSES: Final = (
         looks_like="The pool is so small that a handful of requests fills it.",
         differs="Not the load but the size of the pool is out of proportion.",
         required=(QUEUED, must("usage_when_queued", ">=", 0.9), must("pool_too_small", "is", True)),
-        supporting=(helps("retractions_per_min", "<", 2),),
-        absent=(never("stands_still", "is", True), never("retractions_per_min", ">=", 2)),
+        supporting=(helps("retractions_per_min", "<", 4),),
+        absent=(never("stands_still", "is", True), never("retractions_per_min", ">=", 4)),
         twins=(Twin("memory.saturation", must("pool_too_small", "is", True)),),
         explains=("memory.saturation", "queue.burst", "queue.limit-rejected", "queue.arrival-overload"),
         remedies=(RAISE, Remedy("fix", "check what bounds the pool", "--max-total-tokens", True)),

@@ -22,7 +22,12 @@ CAUSES: Final = (
             helps("slice_share", ">=", 0.4, part="queue"),
             helps("queue_motion", "in", ("growing", "flat")),
         ),
-        absent=(ONE_RANK, never("queue_motion", "==", "drained"), never("stands_still", "is", True)),
+        absent=(
+            ONE_RANK,
+            never("queue_motion", "==", "drained"),
+            never("stands_still", "is", True),
+            never("reservation_regime", "is", True),
+        ),
         twins=(
             Twin("queue.running-cap", must("overload", "is", True)),
             Twin("memory.saturation", must("overload", "is", True)),
@@ -65,7 +70,7 @@ CAUSES: Final = (
         supporting=(helps("change", "between", (0.7, 1.3), of="step_s"), helps("slice_share", ">=", 0.3, part="queue")),
         absent=(
             ONE_RANK,
-            never("retractions_per_min", ">=", 2),
+            never("retractions_per_min", ">=", 4),
             never("usage_when_queued", ">=", 0.95),
             never("at_cap_share", ">=", 0.7),
             never("stands_still", "is", True),
@@ -97,7 +102,7 @@ CAUSES: Final = (
             Twin("queue.over-reservation", must("at_cap_share", ">=", 0.7)),
             Twin("queue.slot-leak", must("slots_held", "!=", True)),
         ),
-        explains=("queue.limit-rejected", "queue.burst", "queue.arrival-overload"),
+        explains=("queue.limit-rejected", "queue.burst", "queue.arrival-overload", "decode.batch-growth"),
         remedies=(
             Remedy(
                 "fix",
@@ -117,24 +122,32 @@ CAUSES: Final = (
         id="queue.over-reservation",
         looks_like="Requests wait although neither the pool nor the batch is full.",
         differs="What admission reserves for outputs is far above what they really produce.",
-        required=(QUEUED, must("slack_share", ">=", 0.5, usage_below=0.9), must("reserve_ratio", ">=", 1.5)),
+        required=(QUEUED, must("slack_share", ">=", 0.5, usage_below=0.9), must("over_reserved", "is", True)),
         supporting=(
+            helps("reserve_ratio", ">=", 1.5),
             helps("slack_share", ">=", 0.4, usage_below=0.7),
             helps("slice_share", ">=", 0.3, part="queue"),
-            helps("retractions_per_min", "<", 2),
+            helps("retractions_per_min", "<", 4),
         ),
         absent=(
             ONE_RANK,
             never("at_cap_share", ">=", 0.7),
             never("behind_giants", "is", True),
             never("adapters_limit", "is", True),
-            never("change", ">=", 1.3, of="arrival_rate"),
         ),
         twins=(
             Twin("queue.running-cap", must("slack_share", ">=", 0.5, usage_below=0.9)),
             Twin("memory.saturation", must("slack_share", ">=", 0.5, usage_below=0.9)),
         ),
-        explains=("queue.limit-rejected", "queue.burst", "queue.arrival-overload", "memory.saturation"),
+        explains=(
+            "queue.limit-rejected",
+            "queue.burst",
+            "queue.arrival-overload",
+            "memory.saturation",
+            "prefill.regression",
+            "decode.regression",
+            "decode.batch-growth",
+        ),
         remedies=(
             Remedy(
                 "fix",

@@ -24,6 +24,7 @@ from ridgeline.facts import (
     ranks,
     requests,
 )
+from ridgeline.facts.points import ready
 from ridgeline.model.fact import Fact, Statement
 
 MEASURES: Final[dict[str, Callable[..., Fact]]] = {
@@ -41,6 +42,10 @@ MEASURES: Final[dict[str, Callable[..., Fact]]] = {
     "overload": backlog.overload,
     "behind_giants": backlog.behind_giants,
     "refused": backlog.refused,
+    "reserve_pressure": backlog.reserve_pressure,
+    "prefill_fill": backlog.prefill_fill,
+    "over_reserved": backlog.over_reserved,
+    "reservation_regime": backlog.reservation_regime,
     "device_busy": backlog.device_busy,
     # the pool
     "usage": memory.usage,
@@ -150,6 +155,6 @@ Args = tuple[tuple[str, Any], ...]
 
 def ask(view: View, measure: str, args: Args = ()) -> Fact:
     """One measure's fact, named, so that (measure, args) give it again. Raises KeyError for an unknown measure."""
-    fact = MEASURES[measure](view, **dict(args))
+    fact = MEASURES[measure](ready(view), **dict(args))
     statement = fact.statement if fact.statement.key else Statement(measure, fact.statement.figures)
     return replace(fact, measure=measure, args=args, statement=statement)

@@ -9,7 +9,8 @@ from ridgeline.facts.change import change
 from ridgeline.facts.make import bounds, found, lacking, restated, rounded
 from ridgeline.facts.prefill import giant_prefill, waits_behind_giants
 from ridgeline.facts.points import ready
-from ridgeline.facts.queue import at_cap_share, queue_motion, usage_when_queued
+from ridgeline.facts.queue import at_cap_share, queue_motion, slack_share, usage_when_queued
+from ridgeline.facts.requests import reserve_ratio
 from ridgeline.model.fact import Fact
 
 
@@ -40,7 +41,7 @@ def backlog_s(view: View) -> Fact:
 
 LEFT_BEHIND: Final = """
 WITH rows AS (
-    SELECT coalesce(priority, 0) AS priority, queue_s, prompt_tokens, source, line FROM requests
+    SELECT coalesce(priority, 0) AS priority, queue_s, prompt_tokens, source, line FROM asks
     WHERE queue_s IS NOT NULL AND NOT coalesce(probe, false)
         AND ($since::DOUBLE IS NULL OR received_ts >= $since) AND ($until::DOUBLE IS NULL OR received_ts <= $until)
 ),
@@ -110,16 +111,17 @@ def behind_giants(view: View) -> Fact:
 
 REFUSED: Final = """
 WITH rows AS (
-    SELECT source, line FROM events WHERE kind = 'queue-full'
+    SELECT 'event' AS what, source, line FROM events WHERE kind = 'queue-full'
         AND ($since::DOUBLE IS NULL OR ts IS NULL OR ts >= $since)
         AND ($until::DOUBLE IS NULL OR ts IS NULL OR ts <= $until)
     UNION ALL
-    SELECT source, line FROM requests
+    SELECT 'request', source, line FROM asks
     WHERE (state = 'rejected' OR contains(coalesce(abort_message, ''), 'queue is full')) AND NOT coalesce(probe, false)
         AND ($since::DOUBLE IS NULL OR received_ts IS NULL OR received_ts >= $since)
         AND ($until::DOUBLE IS NULL OR received_ts IS NULL OR received_ts <= $until)
 )
-SELECT count(*) AS hits, (SELECT count(*) FROM requests WHERE NOT coalesce(probe, false)) AS requests,
+SELECT greatest(count(*) FILTER (WHERE what = 'event'), count(*) FILTER (WHERE what = 'request')) AS hits,
+    (SELECT count(*) FROM asks WHERE NOT coalesce(probe, false)) AS requests,
     (SELECT count(*) FROM events) + (SELECT count(*) FROM sources WHERE kind = 'log') AS watched,
     (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
      FROM (SELECT source, min(line) AS a, max(line) AS b FROM rows GROUP BY source)) AS cites
@@ -158,3 +160,88 @@ def device_busy(view: View) -> Fact:
     if n < 3:
         return lacking("device occupancy", "SGLANG_ENABLE_METRICS_DEVICE_TIMER=1 (0.5.23)", n)
     return found(view, value, "share", n, cites, busy=rounded(value))
+
+
+FREE: Final = """
+WITH slack AS (
+    SELECT busy, usage FROM lane
+    WHERE waiting > 0 AND busy IS NOT NULL AND usage < 0.9 AND busy < coalesce(cap, 1e9)
+        AND ($since::DOUBLE IS NULL OR ts >= $since) AND ($until::DOUBLE IS NULL OR ts <= $until)
+),
+limits AS (SELECT max(context_len) AS context FROM servers WHERE context_len > 0),
+asked AS (
+    SELECT least(coalesce(max_new_tokens, (SELECT context FROM limits) - prompt_tokens), 4096) AS asked,
+        prompt_tokens - coalesce(cached_tokens, 0) AS fresh, source, line
+    FROM asks
+    WHERE prompt_tokens > 0 AND (max_new_tokens IS NOT NULL OR params_logged) AND NOT coalesce(probe, false)
+        AND ($since::DOUBLE IS NULL OR received_ts >= $since) AND ($until::DOUBLE IS NULL OR received_ts <= $until)
+),
+pool AS (
+    SELECT min(pool) AS pool FROM (
+        SELECT pool_tokens AS pool FROM servers WHERE pool_tokens > 0
+        UNION ALL SELECT pool_tokens FROM loads WHERE pool_tokens > 0)
+)
+SELECT (SELECT count(*) FROM slack) AS n, count(*) AS requests, quantile_cont(asked + fresh, 0.95) AS head,
+    avg(asked) AS mean_asked, (SELECT median(busy) FROM slack) AS busy,
+    (SELECT pool * (1 - (SELECT median(usage) FROM slack)) FROM pool) AS free,
+    (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
+     FROM (SELECT source, min(line) AS a, max(line) AS b FROM asked GROUP BY source)) AS cites
+FROM asked WHERE asked IS NOT NULL
+"""
+
+
+def reserve_pressure(view: View) -> Fact:
+    """What the head of the queue and the running ones reserve for outputs, over what is free while neither is full.
+
+    SIGNALS §14.3: a candidate needs its uncached prompt and its whole reserve; running requests keep a share of
+    what is left of theirs, taken here as half of half.
+    """
+    n, requests, head, mean_asked, busy, free, cites = view.one(FREE, bounds(view))
+    if n < 3 or requests < 10 or not free:
+        return lacking("max_new_tokens of requests and the pool's size", "--log-requests --log-requests-level 1", n)
+    needed = head + 0.25 * busy * mean_asked
+    return found(view, needed / free, "ratio", n, cites, needed=rounded(needed), free=rounded(free), head=rounded(head))
+
+
+BUDGET: Final = """
+WITH rows AS (
+    SELECT new_tokens, waiting, source, line FROM batches
+    WHERE kind = 'prefill' AND waiting > 0 AND new_tokens IS NOT NULL
+        AND ($since::DOUBLE IS NULL OR ts >= $since) AND ($until::DOUBLE IS NULL OR ts <= $until)
+),
+chunk AS (SELECT min(least(chunked_prefill_size, max_prefill_tokens)) AS chunk FROM servers WHERE chunked_prefill_size > 0)
+SELECT count(*) AS n, median(new_tokens) AS typical, coalesce((SELECT chunk FROM chunk), max(new_tokens)) AS budget,
+    (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
+     FROM (SELECT source, min(line) AS a, max(line) AS b FROM rows GROUP BY source)) AS cites
+FROM rows
+"""
+
+
+def prefill_fill(view: View) -> Fact:
+    """Median size of a prefill batch over its budget while requests wait: near 1 means prefill itself is the limit."""
+    n, typical, budget, cites = view.one(BUDGET, bounds(view))
+    if n < 3 or not budget:
+        return lacking("prefill lines with a queue", "the server log", n)
+    return found(view, typical / budget, "share", n, cites, typical=typical, budget=budget)
+
+
+def over_reserved(view: View) -> Fact:
+    """Whether reserves hold requests back: far above real outputs, or more than the free tokens they wait beside."""
+    ratio, pressure, fill = reserve_ratio(view), reserve_pressure(view), prefill_fill(view)
+    if fill.value is not None and fill.value >= 0.7:
+        return restated(fill, False, "", "reserve.prefill-bound")
+    if ratio.value is not None and ratio.value >= 1.5:
+        return restated(ratio, True, "", "reserve_ratio")
+    if pressure.value is not None:
+        return restated(pressure, bool(pressure.value >= 0.8), "", "reserve_pressure")
+    return ratio if ratio.value is None else restated(ratio, False, "", "reserve_ratio")
+
+
+def reservation_regime(view: View) -> Fact:
+    """Whether the queue stands beside a batch and a pool that both have room, because of reserves."""
+    slack, reserved = slack_share(view), over_reserved(view)
+    if slack.value is None:
+        return slack
+    if slack.value < 0.5:
+        return restated(slack, False, "", "slack_share")
+    return reserved

@@ -13,7 +13,7 @@ HOW_HITS: Final = "cached_tokens of requests, cached_tokens_total, or #cached-to
 # Requests know best, then counters, then prefill lines; never the gauge (overwritten by every batch).
 RATIO: Final = """
 WITH asked AS (
-    SELECT sum(prompt_tokens) AS prompt, sum(cached_tokens) AS hit, count(*) AS n FROM requests
+    SELECT sum(prompt_tokens) AS prompt, sum(cached_tokens) AS hit, count(*) AS n FROM asks
     WHERE prompt_tokens > 0 AND cached_tokens IS NOT NULL AND NOT coalesce(probe, false)
         AND ($since::DOUBLE IS NULL OR received_ts >= $since) AND ($until::DOUBLE IS NULL OR received_ts <= $until)
 ),
@@ -35,7 +35,7 @@ lines AS (
         AND ($since::DOUBLE IS NULL OR ts >= $since) AND ($until::DOUBLE IS NULL OR ts <= $until)
 ),
 cited AS (
-    SELECT source, line FROM requests WHERE cached_tokens IS NOT NULL
+    SELECT source, line FROM asks WHERE cached_tokens IS NOT NULL
         AND ($since::DOUBLE IS NULL OR received_ts >= $since) AND ($until::DOUBLE IS NULL OR received_ts <= $until)
     UNION ALL
     SELECT source, line FROM batches WHERE kind = 'prefill' AND cached_tokens IS NOT NULL
@@ -164,7 +164,7 @@ SHORT: Final = """
 WITH stats AS (
     SELECT b.input_tps * 10 AS prompt FROM batches b WHERE b.kind = 'stats' AND b.input_tps > 0
 ),
-asked AS (SELECT prompt_tokens AS prompt FROM requests WHERE prompt_tokens > 0),
+asked AS (SELECT prompt_tokens AS prompt FROM asks WHERE prompt_tokens > 0),
 page AS (
     SELECT max(page) AS page FROM (SELECT page_size AS page FROM servers UNION ALL
         SELECT try_cast(value AS BIGINT) FROM config
@@ -261,7 +261,7 @@ SPREAD: Final = """
 WITH rows AS (
     SELECT coalesce(routing_key, session_id, extra_key) AS key, concat_ws(' ', server, dp_rank, worker) AS place,
         cached_tokens / nullif(prompt_tokens, 0) AS hit, source, line
-    FROM requests
+    FROM asks
     WHERE cached_tokens IS NOT NULL AND (dp_rank IS NOT NULL OR worker IS NOT NULL) AND NOT coalesce(probe, false)
         AND ($since::DOUBLE IS NULL OR received_ts >= $since) AND ($until::DOUBLE IS NULL OR received_ts <= $until)
 ),

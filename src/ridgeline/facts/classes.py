@@ -40,11 +40,11 @@ ATTRIBUTES: Final = (
     "worker",
 )
 ROWS: Final = """
-WITH total AS (SELECT count(*) AS n FROM requests),
+WITH total AS (SELECT count(*) AS n FROM asks),
 timed AS (
     SELECT CASE $what WHEN 'ttft_s' THEN coalesce(ttft_s, first_token_ts - received_ts)
                       WHEN 'e2e_s' THEN coalesce(e2e_s, finished_ts - received_ts) END AS seconds, *
-    FROM requests
+    FROM asks
     WHERE NOT coalesce(probe, false)
         AND ($since::DOUBLE IS NULL OR received_ts >= $since) AND ($until::DOUBLE IS NULL OR received_ts <= $until)
 )
@@ -120,7 +120,7 @@ def slow_class(view: View) -> Fact:
 TWINS: Final = """
 WITH rows AS (
     SELECT rid, coalesce(ttft_s, first_token_ts - received_ts, e2e_s) AS seconds, prompt_tokens, completion_tokens, source, line
-    FROM requests
+    FROM asks
     WHERE rid IS NOT NULL AND NOT coalesce(probe, false) AND coalesce(ttft_s, first_token_ts - received_ts, e2e_s) IS NOT NULL
         AND ($since::DOUBLE IS NULL OR received_ts >= $since) AND ($until::DOUBLE IS NULL OR received_ts <= $until)
 ),

@@ -64,8 +64,9 @@ def generator_lag_s(view: View) -> Fact:
 
 BLOCKED: Final = """
 WITH rows AS (
-    SELECT received_ts AS ts, coalesce(pre_queue_s, queued_ts - received_ts) AS before_s, source, line FROM requests
+    SELECT received_ts AS ts, coalesce(pre_queue_s, queued_ts - received_ts) AS before_s, source, line FROM asks
     WHERE received_ts IS NOT NULL AND coalesce(pre_queue_s, queued_ts - received_ts) >= 0 AND NOT coalesce(probe, false)
+        AND coalesce(state, 'finished') = 'finished'
         AND ($since::DOUBLE IS NULL OR received_ts >= $since) AND ($until::DOUBLE IS NULL OR received_ts <= $until)
 ),
 level AS (SELECT median(before_s) AS usual, quantile_cont(before_s, 0.95) AS high FROM rows),
@@ -86,13 +87,13 @@ def aligned_stalls(view: View) -> Fact:
     n, held, worst, together, stalls, usual, cites = view.one(BLOCKED, bounds(view))
     if n < 20:
         return lacking("times before the scheduler", "--enable-metrics with the request log (api_server stamps)", n)
-    value = float(together) / held if held >= 5 else 0.0
+    value = float(together) / held if held >= 10 else 0.0
     return found(view, value, "share", n, cites, held=held, stalls=stalls, worst=rounded(worst), usual=rounded(usual))
 
 
 TOKENIZE: Final = """
 WITH rows AS (
-    SELECT tokenize_s, coalesce(pre_queue_s, queued_ts - received_ts) AS before_s, prompt_tokens, source, line FROM requests
+    SELECT tokenize_s, coalesce(pre_queue_s, queued_ts - received_ts) AS before_s, prompt_tokens, source, line FROM asks
     WHERE tokenize_s IS NOT NULL AND NOT coalesce(probe, false)
         AND ($since::DOUBLE IS NULL OR received_ts >= $since) AND ($until::DOUBLE IS NULL OR received_ts <= $until)
     UNION ALL
@@ -124,12 +125,12 @@ WITH rows AS (
         AND ($since::DOUBLE IS NULL OR ts IS NULL OR ts >= $since)
         AND ($until::DOUBLE IS NULL OR ts IS NULL OR ts <= $until)
     UNION ALL
-    SELECT rid, coalesce(abort_message, ''), 'request', source, line FROM requests
+    SELECT rid, coalesce(abort_message, ''), 'request', source, line FROM asks
     WHERE (state = 'aborted' OR finish_reason = 'abort')
         AND (contains(lower(coalesce(abort_message, '')), 'disconnect') OR contains(coalesce(abort_message, ''), 'Aborted by AbortReq'))
         AND ($since::DOUBLE IS NULL OR received_ts >= $since) AND ($until::DOUBLE IS NULL OR received_ts <= $until)
 )
-SELECT count(*) AS hits, count(DISTINCT rid) AS rids, (SELECT count(*) FROM requests) AS requests,
+SELECT count(*) AS hits, count(DISTINCT rid) AS rids, (SELECT count(*) FROM asks) AS requests,
     (SELECT count(*) FROM sources WHERE kind = 'log') + (SELECT count(*) FROM events) AS watched,
     (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
      FROM (SELECT source, min(line) AS a, max(line) AS b FROM rows GROUP BY source)) AS cites
@@ -147,14 +148,14 @@ def told_aborts(view: View) -> Fact:
 
 SLOW_CLIENT: Final = """
 WITH rows AS (
-    SELECT e.rid, q.client, q.user, e.source, e.line FROM events e LEFT JOIN requests q USING (rid)
+    SELECT e.rid, q.client, q.user, e.source, e.line FROM events e LEFT JOIN asks q USING (rid)
     WHERE e.kind = 'streaming-backlog' AND ($since::DOUBLE IS NULL OR e.ts IS NULL OR e.ts >= $since)
         AND ($until::DOUBLE IS NULL OR e.ts IS NULL OR e.ts <= $until)
 ),
 clients AS (SELECT coalesce(client, user) AS client, count(DISTINCT rid) AS n FROM rows GROUP BY ALL)
 SELECT count(*) AS hits, count(DISTINCT rid) AS rids, (SELECT max(n) FROM clients WHERE client IS NOT NULL) AS most,
     (SELECT arg_max(client, n) FROM clients WHERE client IS NOT NULL) AS client,
-    (SELECT count(*) FROM requests WHERE NOT coalesce(probe, false)) AS requests,
+    (SELECT count(*) FROM asks WHERE NOT coalesce(probe, false)) AS requests,
     (SELECT count(*) FROM sources WHERE kind = 'log') + (SELECT count(*) FROM events) AS watched,
     (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
      FROM (SELECT source, min(line) AS a, max(line) AS b FROM rows GROUP BY source)) AS cites
@@ -190,7 +191,7 @@ def told_share(view: View) -> Fact:
 
 SERVER_ABORTS: Final = """
 WITH rows AS (
-    SELECT state, finish_reason, status_code, coalesce(abort_message, '') AS said, source, line FROM requests
+    SELECT state, finish_reason, status_code, coalesce(abort_message, '') AS said, source, line FROM asks
     WHERE NOT coalesce(probe, false)
         AND ($since::DOUBLE IS NULL OR received_ts IS NULL OR received_ts >= $since)
         AND ($until::DOUBLE IS NULL OR received_ts IS NULL OR received_ts <= $until)
@@ -199,7 +200,7 @@ bad AS (
     SELECT * FROM rows
     WHERE (state IN ('aborted', 'error') OR finish_reason IN ('abort', 'error') OR status_code >= 500)
         AND NOT contains(said, 'Aborted by') AND NOT contains(lower(said), 'disconnect')
-        AND NOT contains(lower(said), 'queue is full') AND coalesce(status_code, 500) >= 500
+        AND NOT contains(lower(said), 'queue is full') AND NOT contains(said, 'unclosed span') AND (status_code >= 500 OR (status_code IS NULL AND said <> ''))
 )
 SELECT (SELECT count(*) FROM rows) AS n, count(*) AS hits, mode(nullif(said, '')) AS message,
     (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)

@@ -18,6 +18,7 @@ WITH rows AS (
     SELECT *, lag(busy) OVER (PARTITION BY place ORDER BY ord) AS before, lag(ts) OVER (PARTITION BY place ORDER BY ord) AS last
     FROM points WHERE via IN ('decode', 'stats', 'scrape', 'loads') AND class = (
         SELECT CASE WHEN count(*) FILTER (WHERE class = 'steps') > 0 THEN 'steps'
+                    WHEN count(*) FILTER (WHERE class = 'stats') > 0 THEN 'stats'
                     WHEN count(*) FILTER (WHERE class = 'scrape') > 0 THEN 'scrape' ELSE 'loads' END
         FROM points WHERE gen_tps > 0 AND running > 0)
 ),
@@ -128,10 +129,11 @@ def accept_length(view: View) -> Fact:
     return found(view, value, "tokens", n, cites, accept=rounded(value))
 
 
+# A gauge keeps its last value between reports, so that a scrape says nothing: lines only.
 STALLED: Final = """
 WITH rows AS (
     SELECT *, lag(running) OVER w AS before, lag(gen_tps) OVER w AS tps_before FROM points
-    WHERE via IN ('decode', 'stats', 'scrape', 'loads') AND gen_tps IS NOT NULL AND running IS NOT NULL
+    WHERE class IN ('steps', 'stats') AND gen_tps IS NOT NULL AND running IS NOT NULL
         AND ($since::DOUBLE IS NULL OR ts >= $since) AND ($until::DOUBLE IS NULL OR ts <= $until)
     WINDOW w AS (PARTITION BY place, class ORDER BY ord)
 ),
@@ -145,13 +147,13 @@ FROM still
 
 
 def stalled_points(view: View) -> Fact:
-    """Consecutive load points with running requests and less than one token a second for each.
+    """Times that two lines in a row have running requests and less than one token a second for each.
 
-    One such point is no proof: throughput is averaged since the previous line, idle time included.
+    One such line is no proof: throughput is averaged since the previous line, idle time included.
     """
     n, hits, twice, tps, running, cites = ready(view).one(STALLED, bounds(view))
     if not n:
-        return lacking("two load points in a row with running requests", "a longer stretch of log or scrapes")
+        return lacking("two lines in a row with running requests", "a longer stretch of the server log")
     return found(view, twice, "points", n, cites, hits=hits, tps=rounded(tps), running=running)
 
 
@@ -219,8 +221,8 @@ RANKS: Final = """
 WITH rows AS (
     SELECT place, running * coalesce(accept_length, 1) / gen_tps AS step_s, running, source, line,
         lag(busy) OVER (PARTITION BY place ORDER BY ord) AS before
-    FROM points
-    WHERE gen_tps > 0 AND running > 0 AND class IN ('steps', 'scrape', 'loads')
+    FROM lane
+    WHERE gen_tps > 0 AND running > 0
         AND ($since::DOUBLE IS NULL OR ts >= $since) AND ($until::DOUBLE IS NULL OR ts <= $until)
 ),
 places AS (

@@ -163,7 +163,7 @@ def stuck_transfers(view: View) -> Fact:
 
 SPEED: Final = """
 WITH rows AS (
-    SELECT transfer_gb_s AS gb_s, transfer_mb AS mb, source, line FROM requests
+    SELECT transfer_gb_s AS gb_s, transfer_mb AS mb, source, line FROM asks
     WHERE transfer_gb_s > 0
         AND ($since::DOUBLE IS NULL OR received_ts >= $since) AND ($until::DOUBLE IS NULL OR received_ts <= $until)
 )

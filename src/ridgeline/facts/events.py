@@ -131,9 +131,9 @@ runs AS (
     GROUP BY place, stretch, source
 ),
 worst AS (
-    SELECT *, (SELECT count(*) FROM requests q
+    SELECT *, (SELECT count(*) FROM asks q
                WHERE q.received_ts BETWEEN r.began AND r.ended AND NOT coalesce(q.probe, false)) AS arrived,
-        (SELECT count(*) FROM requests q WHERE q.finished_ts > r.began + 5 AND q.finished_ts <= r.ended) AS finished
+        (SELECT count(*) FROM asks q WHERE q.finished_ts > r.began + 5 AND q.finished_ts <= r.ended) AS finished
     FROM runs r WHERE running + waiting > 0 AND n >= 3 ORDER BY still_s DESC, place LIMIT 1
 )
 SELECT (SELECT count(*) FROM rows) AS n, max(still_s) AS still_s, max(running) AS running, max(waiting) AS waiting,
@@ -177,10 +177,10 @@ ends AS (
     FROM lines GROUP BY server
 ),
 after AS (
-    SELECT e.*, (SELECT count(*) FROM requests q WHERE q.received_ts > e.last + 1 AND NOT coalesce(q.probe, false)
+    SELECT e.*, (SELECT count(*) FROM asks q WHERE q.received_ts > e.last + 1 AND NOT coalesce(q.probe, false)
                  AND (q.server IS NULL OR e.server IS NULL OR q.server = e.server)) AS arrived,
-        (SELECT count(*) FROM requests q WHERE q.finished_ts > e.last + 5 AND q.finish_reason IN ('stop', 'length')) AS finished,
-        (SELECT max(q.received_ts) FROM requests q) - e.last AS silent_s
+        (SELECT count(*) FROM asks q WHERE q.finished_ts > e.last + 5 AND q.finish_reason IN ('stop', 'length')) AS finished,
+        (SELECT max(q.received_ts) FROM asks q) - e.last AS silent_s
     FROM ends e
 )
 SELECT count(*) AS n, max(silent_s) AS silent_s, arg_max(arrived, silent_s) AS arrived,

@@ -31,12 +31,28 @@ def load_points(view: View) -> Fact:
     return found(view, n, "points", n, cites, working=working, rated=rated, span_s=rounded(span_s), places=places)
 
 
+RATES: Final = """
+WITH rows AS (
+    SELECT class, count(gen_tps) AS n, arg_max(source, line) AS source, min(line) AS a, max(line) AS b FROM points
+    WHERE gen_tps IS NOT NULL AND ($since::DOUBLE IS NULL OR ts >= $since) AND ($until::DOUBLE IS NULL OR ts <= $until)
+    GROUP BY class
+    UNION ALL
+    SELECT 'counter', count(*) - 1, max(m.source), min(m.line), max(m.line) FROM samples m JOIN series s USING (series)
+    WHERE s.name IN ('generation_tokens', 'realtime_tokens')
+        AND ($since::DOUBLE IS NULL OR m.ts >= $since) AND ($until::DOUBLE IS NULL OR m.ts <= $until)
+    GROUP BY s.series
+),
+best AS (SELECT * FROM rows ORDER BY n DESC, class LIMIT 1)
+SELECT count(*) AS known, max(n) AS n, max(class) AS class, list({'source': source, 'a': a, 'b': b}) AS cites FROM best
+"""
+
+
 def rated_points(view: View) -> Fact:
-    """Load points that also know a throughput."""
-    n, _working, rated, span_s, places, cites = ready(view).one(POINTS, bounds(view))
-    if not n:
+    """Points at which a throughput is known: lines, gauges, or a counter that is scraped again."""
+    known, n, basis, cites = ready(view).one(RATES, bounds(view))
+    if not known or n < 1:
         return lacking("throughput", "decode lines of the server log, or gen_throughput in /metrics")
-    return found(view, rated, "points", n, cites, span_s=rounded(span_s), places=places)
+    return found(view, n, "points", n, cites, basis=basis)
 
 
 TROUBLE: Final = """

@@ -26,7 +26,7 @@ WITH rows AS (
             WHEN 'return' THEN return_s
         END AS seconds,
         round(log2(greatest(prompt_tokens, 1))) AS octave, source, line
-    FROM requests
+    FROM asks
     WHERE NOT coalesce(probe, false)
         AND ($since::DOUBLE IS NULL OR received_ts >= $since) AND ($until::DOUBLE IS NULL OR received_ts <= $until)
 ),
@@ -77,7 +77,7 @@ SELECT (SELECT count(*) FROM keys) AS known, count(*) FILTER (WHERE key = 'enabl
     max(try_cast(value AS BIGINT)) FILTER (WHERE key IN ('max_loras', 'max_loras_per_batch')) AS most,
     max(CASE WHEN key = 'enable_lora' THEN source END) AS source, min(CASE WHEN key = 'enable_lora' THEN line END) AS line,
     (SELECT count(*) FROM batches WHERE kind = 'stats') AS stats
-FROM keys WHERE key NOT IN ('enable_lora') OR lower(coalesce(value, 'true')) NOT IN ('false', '0', 'none')
+FROM keys WHERE key <> 'enable_lora' OR lower(coalesce(value, '')) IN ('true', '1', '')
 """
 
 QUEUED: Final = """

@@ -50,7 +50,7 @@ def found(
 ) -> Fact:
     """An answered measure. `figures` fill the sentence; `value` and `n` are always among them."""
     sources, kinds = cite(view, spans)
-    told = {"value": value, "n": n, **figures}
+    told = {name: tidy(figure) for name, figure in {"value": value, "n": n, **figures}.items()}
     statement = Statement(key, tuple(sorted(told.items())))
     return Fact("", value, unit, statement, (), n, low, high, sources, kinds)
 
@@ -73,6 +73,13 @@ def spans_of(rows: Sequence[tuple[int | None, int | None]]) -> list[dict[str, in
     ]
 
 
+def tidy(figure: Any) -> Any:
+    """A figure as a sentence prints it: whole floats as integers, other floats to four significant digits."""
+    if not isinstance(figure, float) or figure != figure or abs(figure) == float("inf"):
+        return figure
+    return int(figure) if figure.is_integer() and abs(figure) < 1e15 else float(f"{figure:.4g}")
+
+
 def rounded(value: float | None, digits: int = 3) -> float | None:
     """A figure to so many significant digits, for sentences; None stays None."""
     if value is None or value != value:
@@ -84,7 +91,7 @@ def rounded(value: float | None, digits: int = 3) -> float | None:
 
 def restated(fact: Fact, value: Any, unit: str, key: str, **figures: Any) -> Fact:
     """Another reading of the same rows: same figures and citations, a new value and sentence."""
-    told = {**dict(fact.statement.figures), **figures, "value": value}
+    told = {**dict(fact.statement.figures), **{k: tidy(v) for k, v in figures.items()}, "value": tidy(value)}
     return replace(
         fact, value=value, unit=unit, statement=Statement(key, tuple(sorted(told.items()))), low=None, high=None
     )

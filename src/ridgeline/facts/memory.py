@@ -189,7 +189,7 @@ WHERE waiting > 0 AND ($since::DOUBLE IS NULL OR ts >= $since) AND ($until::DOUB
 
 LIMITS: Final = """
 WITH rows AS (
-    SELECT finish_reason, max_new_tokens, params_logged, completion_tokens, source, line FROM requests
+    SELECT finish_reason, max_new_tokens, params_logged, completion_tokens, source, line FROM asks
     WHERE finish_reason IN ('stop', 'length') AND completion_tokens IS NOT NULL AND NOT coalesce(probe, false)
         AND ($since::DOUBLE IS NULL OR received_ts >= $since) AND ($until::DOUBLE IS NULL OR received_ts <= $until)
 ),
@@ -225,26 +225,35 @@ def unlimited_outputs(view: View) -> Fact:
     return found(view, unset / n, "share", n, cites, key="outputs.unlimited", **told)
 
 
+# Gauges are refreshed every 30 s when idle, and one scrape between two batches may read 0 running: only a stretch of
+# 45 s with nothing running, waiting or in transfer is idle.
 IDLE: Final = """
 WITH rows AS (
-    SELECT ord, usage, source, line FROM points
-    WHERE running = 0 AND coalesce(waiting, 0) = 0 AND new_seq = 0 AND usage IS NOT NULL AND via <> 'prefill'
-        AND coalesce(bootstrap, 0) + coalesce(inflight, 0) + coalesce(prealloc, 0) + coalesce(transfer, 0) = 0
+    SELECT place, class, ord, ts, usage, source, line,
+        running = 0 AND coalesce(waiting, 0) = 0 AND coalesce(bootstrap, 0) + coalesce(inflight, 0) + coalesce(prealloc, 0)
+            + coalesce(transfer, 0) = 0 AS idle
+    FROM points
+    WHERE usage IS NOT NULL AND running IS NOT NULL AND ts IS NOT NULL AND class IN ('scrape', 'loads', 'stats')
         AND ($since::DOUBLE IS NULL OR ts >= $since) AND ($until::DOUBLE IS NULL OR ts <= $until)
+),
+marked AS (SELECT *, count(*) FILTER (WHERE NOT idle) OVER (PARTITION BY place, class ORDER BY ord) AS stretch FROM rows),
+stretches AS (
+    SELECT place, stretch, count(*) AS n, max(ts) - min(ts) AS span_s, arg_min(usage, ord) AS first, arg_max(usage, ord) AS last,
+        max(ts) AS ended, source, min(line) AS a, max(line) AS b
+    FROM marked WHERE idle GROUP BY place, class, stretch, source HAVING count(*) >= 3 AND max(ts) - min(ts) >= 45
 )
-SELECT count(*) AS n, arg_min(usage, ord) AS first, arg_max(usage, ord) AS last, min(usage) AS floor,
-    (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
-     FROM (SELECT source, min(line) AS a, max(line) AS b FROM rows GROUP BY source)) AS cites
-FROM rows
+SELECT coalesce(sum(n), 0)::BIGINT AS n, arg_max(first, ended) AS first, arg_max(last, ended) AS last, min(last) AS floor,
+    max(span_s) AS span_s, list({'source': source, 'a': a, 'b': b} ORDER BY source, a) AS cites
+FROM stretches
 """
 
 
 def idle_usage(view: View) -> Fact:
-    """Locked share of the pool while nothing runs or waits: the only figure that tells a leak from load."""
-    n, first, last, floor, cites = ready(view).one(IDLE, bounds(view))
-    if n < 2:
-        return lacking("usage while no request runs", "scrapes or log lines of an idle moment after the load", n)
-    return found(view, last, "share", n, cites, first=first, last=last, floor=floor)
+    """Locked share of the pool after 45 s in which nothing ran or waited: the only figure that tells a leak from load."""
+    n, first, last, floor, span_s, cites = ready(view).one(IDLE, bounds(view))
+    if not n:
+        return lacking("usage while no request runs", "scrapes of an idle minute after the load", n)
+    return found(view, last, "share", n, cites, first=first, last=last, floor=floor, span_s=rounded(span_s))
 
 
 EVICTABLE: Final = """

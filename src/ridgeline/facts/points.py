@@ -1,7 +1,7 @@
 """Load points: what every kind of evidence says of one rank at one moment, in one table.
 
 `points` has batch lines, stats lines, scrapes and load answers side by side; `lane` keeps, for each role, the one
-kind that says most (step lines before scrapes before loads before prefill lines), so that nothing counts twice.
+kind that says most (step lines before scrapes before stats lines before loads before prefill lines), so that nothing counts twice.
 `busy` is the number of requests that hold a slot: on a prefill line running excludes the batch itself, so new_seq
 is added. `usage` is the fullest pool (hybrid models print several). `cap` is the stated running limit of the rank.
 """
@@ -66,7 +66,7 @@ scraped AS (
 ),
 together AS (
     SELECT b.ts, b.server, b.role, b.dp_rank, NULL::VARCHAR AS replica, b.kind AS via,
-        CASE WHEN b.kind IN ('decode', 'stats', 'fpm') THEN 'steps' ELSE b.kind END AS class,
+        CASE WHEN b.kind IN ('decode', 'fpm') THEN 'steps' ELSE b.kind END AS class,
         b.running::DOUBLE AS running, coalesce(b.new_seq, 0)::DOUBLE AS new_seq, b.waiting::DOUBLE AS waiting,
         greatest(b.usage, b.full_usage, b.swa_usage, b.mamba_usage) AS usage, NULL::DOUBLE AS cap, b.gen_tps,
         b.bootstrap::DOUBLE AS bootstrap, b.inflight::DOUBLE AS inflight, b.prealloc::DOUBLE AS prealloc,
@@ -95,25 +95,37 @@ LANE: Final = """
 CREATE TABLE lane AS
 WITH counted AS (
     SELECT coalesce(role, '') AS r, class, count(*) AS n,
-        CASE class WHEN 'steps' THEN 0 WHEN 'scrape' THEN 1 WHEN 'loads' THEN 2 ELSE 3 END AS rank
+        CASE class WHEN 'steps' THEN 0 WHEN 'scrape' THEN 1 WHEN 'stats' THEN 2 WHEN 'loads' THEN 3 ELSE 4 END AS rank
     FROM points
     WHERE waiting IS NOT NULL AND running IS NOT NULL
     GROUP BY ALL
 ),
+-- A source with a fifth of the points of another says too little of the time, whatever its rank.
+ranked AS (SELECT *, n < 0.2 * max(n) OVER (PARTITION BY r) AS sparse FROM counted),
 best AS (
-    SELECT r, arg_min(class, CASE WHEN n >= 3 THEN rank ELSE 10 - n + 0.01 * rank END) AS class
-    FROM counted GROUP BY r
+    SELECT r, arg_min(class, CASE WHEN n >= 3 THEN rank + CASE WHEN sparse THEN 5 ELSE 0 END ELSE 20 - n + 0.01 * rank END)
+        AS class
+    FROM ranked GROUP BY r
 )
 SELECT p.* FROM points p JOIN best b ON coalesce(p.role, '') = b.r AND p.class = b.class
+"""
+
+# A client's file and the server's own records are two rows of one request: where the server's are known, they count.
+ASKS: Final = """
+CREATE VIEW asks AS
+SELECT * FROM requests
+WHERE coalesce(role, '') NOT IN ('client', 'gateway')
+    OR NOT EXISTS (SELECT 1 FROM requests WHERE coalesce(role, '') NOT IN ('client', 'gateway'))
 """
 
 KNOWN: Final = "SELECT count(*) FROM duckdb_tables() WHERE table_name IN ('points', 'lane')"
 
 
 def ready(view: View) -> View:
-    """The same view with `points` and `lane` on its connection; made once."""
+    """The same view with `points`, `lane` and `asks` on its connection; made once."""
     if view.one(KNOWN)[0] < 2:
         cursor = view.con.cursor()
         cursor.execute(POINTS)
         cursor.execute(LANE)
+        cursor.execute(ASKS)
     return view

@@ -10,19 +10,27 @@ from ridgeline.model.fact import Fact
 
 HOW_REQUESTS: Final = "--enable-metrics with the request log, the metrics exporter, or ReqTimeStats lines"
 
+# Requests of one prefill batch end at the same moment and share its time: they are taken together, so that fuller
+# batches under a queue do not look like a dearer token.
 COST: Final = """
 WITH rows AS (
-    SELECT prefill_s, greatest(prompt_tokens - coalesce(cached_tokens, 0), 1) AS fresh, prompt_tokens, source, line
-    FROM requests
+    SELECT prefill_s, greatest(prompt_tokens - coalesce(cached_tokens, 0), 1) AS fresh, prompt_tokens, source, line,
+        coalesce(prefill_done_ts, first_token_ts, scheduled_ts + prefill_s) AS ended, server, dp_rank
+    FROM asks
     WHERE prefill_s > 0 AND prompt_tokens > 0 AND NOT coalesce(probe, false) AND coalesce(retractions, 0) = 0
         AND ($since::DOUBLE IS NULL OR received_ts >= $since) AND ($until::DOUBLE IS NULL OR received_ts <= $until)
+),
+together AS (
+    SELECT max(prefill_s) AS prefill_s, sum(fresh) AS fresh FROM rows
+    GROUP BY server, dp_rank, coalesce(round(ended, 3)::VARCHAR, source || ':' || line)
 )
-SELECT count(*) AS n, median(prefill_s) AS prefill_s, median(fresh) AS fresh, sum(prefill_s) / sum(fresh) AS per_token,
-    median(prefill_s / fresh) FILTER (WHERE fresh >= 64) AS typical, median(prompt_tokens) AS prompt,
+SELECT (SELECT count(*) FROM rows) AS n, (SELECT median(prefill_s) FROM rows) AS prefill_s,
+    (SELECT median(fresh) FROM rows) AS fresh, sum(prefill_s) / sum(fresh) AS per_token,
+    (SELECT count(ended) FROM rows) AS stamped, (SELECT median(prompt_tokens) FROM rows) AS prompt,
     regr_slope(prefill_s, fresh) AS slope, regr_intercept(prefill_s, fresh) AS base, avg(fresh) AS mean_fresh,
     (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
      FROM (SELECT source, min(line) AS a, max(line) AS b FROM rows GROUP BY source)) AS cites
-FROM rows
+FROM together
 """
 
 
@@ -57,6 +65,8 @@ def prefill_excess(view: View) -> Fact:
     now, then = view.one(COST, bounds(view)), view.one(COST, bounds(view.window(view.baseline, None)))
     if now[0] < 10 or then[0] < 10:
         return lacking("ten requests with prefill times in each window", HOW_REQUESTS, min(now[0], then[0]))
+    if min(now[4], then[4]) < 0.5 * max(now[0], then[0]):
+        return lacking("when each prefill ended", HOW_REQUESTS, now[4])
     slope, base = then[6], then[7]
     if slope is None or slope <= 0 or base is None or base + slope * now[8] <= 0:
         expected = then[3] * now[8]
@@ -117,7 +127,7 @@ def giant_prefill(view: View) -> Fact:
 SHORT_WAITS: Final = """
 WITH rows AS (
     SELECT prompt_tokens, queue_s, coalesce(queued_ts, received_ts) AS queued, scheduled_ts, prefill_done_ts, source, line
-    FROM requests
+    FROM asks
     WHERE prompt_tokens > 0 AND queue_s IS NOT NULL AND coalesce(queued_ts, received_ts) IS NOT NULL
         AND NOT coalesce(probe, false)
         AND ($since::DOUBLE IS NULL OR received_ts >= $since) AND ($until::DOUBLE IS NULL OR received_ts <= $until)
@@ -153,7 +163,7 @@ WITH boot AS (SELECT max(ts) AS ts FROM events WHERE kind IN ('ready', 'restart'
 rows AS (
     SELECT coalesce(ttft_s, first_token_ts - received_ts) - coalesce(queue_s, 0) AS ttft_s,
         received_ts - (SELECT ts FROM boot) AS age_s, source, line
-    FROM requests
+    FROM asks
     WHERE received_ts IS NOT NULL AND coalesce(ttft_s, first_token_ts - received_ts) IS NOT NULL AND NOT coalesce(probe, false)
 ),
 ranked AS (SELECT *, row_number() OVER (ORDER BY age_s) AS nth FROM rows WHERE age_s >= 0),

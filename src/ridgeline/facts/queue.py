@@ -114,7 +114,7 @@ WITH rows AS (
 ),
 queued AS (SELECT * FROM rows WHERE waiting > 0)
 SELECT count(*) AS n, count(*) FILTER (WHERE cap IS NULL) AS unstated,
-    count(*) FILTER (WHERE cap IS NOT NULL AND busy >= 0.97 * cap) AS at_stated,
+    count(*) FILTER (WHERE cap IS NOT NULL AND (busy >= 0.97 * cap OR (cap >= 4 AND busy >= cap - 1))) AS at_stated,
     count(*) FILTER (WHERE cap IS NULL AND busy >= 0.97 * most) AS at_most,
     count(*) FILTER (WHERE busy > before) AS rose, count(*) FILTER (WHERE busy <= before) AS held,
     max(cap) AS cap, max(most) AS most,
@@ -128,7 +128,8 @@ def at_cap_share(view: View) -> Fact:
     """Share of the points with a queue at which the running count stood at its limit.
 
     The limit is the stated one (start-up line, server_info, loads); where none is, a running count that stands
-    still while others wait is taken as one, and the sentence says that it is inferred.
+    still while others wait is taken as one, and the sentence says that it is inferred. One below a stated limit of
+    four or more counts as at it: a slot is empty for a moment after each finish.
     """
     n, unstated, at_stated, at_most, rose, held, cap, most, cites = ready(view).one(CAPPED, bounds(view))
     if not n:

@@ -60,7 +60,7 @@ WITH rows AS (
     SELECT concat_ws(' ', server, 'DP' || coalesce(dp_rank, dp_rank_asked), worker) AS place,
         greatest(coalesce(prompt_tokens, 0) - coalesce(cached_tokens, 0), 0) + coalesce(completion_tokens, 0) AS tokens,
         prompt_tokens, source, line
-    FROM requests
+    FROM asks
     WHERE NOT coalesce(probe, false) AND coalesce(dp_rank, dp_rank_asked) IS NOT NULL OR worker IS NOT NULL
         AND ($since::DOUBLE IS NULL OR received_ts >= $since) AND ($until::DOUBLE IS NULL OR received_ts <= $until)
 ),
@@ -96,7 +96,7 @@ KEYS: Final = """
 WITH rows AS (
     SELECT routing_key AS key, coalesce(dp_rank, dp_rank_asked) AS rank, worker, source, line,
         greatest(coalesce(prompt_tokens, 0) - coalesce(cached_tokens, 0), 0) + coalesce(completion_tokens, 0) AS tokens
-    FROM requests
+    FROM asks
     WHERE NOT coalesce(probe, false)
         AND ($since::DOUBLE IS NULL OR received_ts >= $since) AND ($until::DOUBLE IS NULL OR received_ts <= $until)
 ),

@@ -19,7 +19,7 @@ WITH rows AS (
         coalesce(pre_queue_s, queued_ts - received_ts) AS pre_queue_s, return_s, unaccounted_s, tokenize_s, dispatch_s,
         grammar_s, transfer_s, alloc_wait_s, bootstrap_s, prealloc_s, storage_wait_s, itl_max_s, completion_tokens,
         prompt_tokens, coalesce(censored, state IN ('unfinished', 'received'), false) AS censored, source, line
-    FROM requests
+    FROM asks
     WHERE NOT coalesce(probe, false) AND coalesce(state, '') NOT IN ('rejected')
         AND ($since::DOUBLE IS NULL OR received_ts >= $since) AND ($until::DOUBLE IS NULL OR received_ts <= $until)
 ),
@@ -49,7 +49,7 @@ WITH rows AS (
         prefill_s, decode_s, return_s, grammar_s, unaccounted_s, storage_wait_s,
         coalesce(bootstrap_s, 0) + coalesce(alloc_wait_s, prealloc_s, 0) + coalesce(transfer_s, 0) AS disagg_s,
         source, line
-    FROM requests
+    FROM asks
     WHERE NOT coalesce(probe, false) AND coalesce(state, 'finished') IN ('finished')
         AND ($since::DOUBLE IS NULL OR received_ts >= $since) AND ($until::DOUBLE IS NULL OR received_ts <= $until)
 ),
@@ -102,7 +102,7 @@ def slice_share(view: View, part: str) -> Fact:
 
 OUTCOMES: Final = """
 WITH rows AS (
-    SELECT state, finish_reason, abort_message, status_code, source, line FROM requests
+    SELECT state, finish_reason, abort_message, status_code, source, line FROM asks
     WHERE NOT coalesce(probe, false)
         AND ($since::DOUBLE IS NULL OR received_ts >= $since) AND ($until::DOUBLE IS NULL OR received_ts <= $until)
 ),
@@ -133,7 +133,7 @@ def outcome_share(view: View, what: str) -> Fact:
 
 ARRIVALS: Final = """
 WITH rows AS (
-    SELECT received_ts AS ts, prompt_tokens, source, line FROM requests
+    SELECT received_ts AS ts, prompt_tokens, source, line FROM asks
     WHERE received_ts IS NOT NULL AND NOT coalesce(probe, false)
         AND ($since::DOUBLE IS NULL OR received_ts >= $since) AND ($until::DOUBLE IS NULL OR received_ts <= $until)
 ),
@@ -163,7 +163,7 @@ WITH limits AS (SELECT max(context_len) AS context FROM servers WHERE context_le
 rows AS (
     SELECT least(coalesce(max_new_tokens, (SELECT context FROM limits) - prompt_tokens), 4096) AS asked,
         completion_tokens AS got, source, line
-    FROM requests
+    FROM asks
     WHERE finish_reason IN ('stop', 'length') AND completion_tokens > 0 AND NOT coalesce(probe, false)
         AND (max_new_tokens IS NOT NULL OR params_logged)
         AND ($since::DOUBLE IS NULL OR received_ts >= $since) AND ($until::DOUBLE IS NULL OR received_ts <= $until)
@@ -202,7 +202,7 @@ def reserve_ratio(view: View) -> Fact:
 
 OUTPUTS: Final = """
 WITH rows AS (
-    SELECT completion_tokens, source, line FROM requests
+    SELECT completion_tokens, source, line FROM asks
     WHERE completion_tokens > 0 AND NOT coalesce(probe, false)
         AND ($since::DOUBLE IS NULL OR received_ts >= $since) AND ($until::DOUBLE IS NULL OR received_ts <= $until)
 )
@@ -223,7 +223,7 @@ def output_tokens(view: View) -> Fact:
 
 RETURN_GROWTH: Final = """
 WITH rows AS (
-    SELECT return_s, completion_tokens, source, line FROM requests
+    SELECT return_s, completion_tokens, source, line FROM asks
     WHERE return_s IS NOT NULL AND completion_tokens > 0 AND NOT coalesce(probe, false)
         AND ($since::DOUBLE IS NULL OR received_ts >= $since) AND ($until::DOUBLE IS NULL OR received_ts <= $until)
 )

@@ -12,16 +12,16 @@ SERIES: Final = """
 WITH raw AS (
     SELECT 'waiting' AS what, ts, waiting AS value FROM lane WHERE waiting IS NOT NULL AND ts IS NOT NULL
     UNION ALL
-    SELECT 'ttft_s', received_ts, coalesce(ttft_s, first_token_ts - received_ts) FROM requests
+    SELECT 'ttft_s', received_ts, coalesce(ttft_s, first_token_ts - received_ts) FROM asks
     WHERE received_ts IS NOT NULL AND NOT coalesce(probe, false)
     UNION ALL
-    SELECT 'tpot_s', received_ts, coalesce(tpot_s, decode_s / nullif(completion_tokens - 1, 0)) FROM requests
+    SELECT 'tpot_s', received_ts, coalesce(tpot_s, decode_s / nullif(completion_tokens - 1, 0)) FROM asks
     WHERE received_ts IS NOT NULL AND NOT coalesce(probe, false)
     UNION ALL
-    SELECT 'e2e_s', received_ts, coalesce(e2e_s, finished_ts - received_ts) FROM requests
+    SELECT 'e2e_s', received_ts, coalesce(e2e_s, finished_ts - received_ts) FROM asks
     WHERE received_ts IS NOT NULL AND NOT coalesce(probe, false)
     UNION ALL
-    SELECT 'hit_share', received_ts, cached_tokens / nullif(prompt_tokens, 0) FROM requests
+    SELECT 'hit_share', received_ts, cached_tokens / nullif(prompt_tokens, 0) FROM asks
     WHERE received_ts IS NOT NULL AND NOT coalesce(probe, false)
     UNION ALL
     SELECT 'accept_length', ts, accept_length FROM points WHERE accept_length > 0 AND ts IS NOT NULL
@@ -44,7 +44,7 @@ def series(view: View) -> dict[str, tuple[list[float], list[float]]]:
 SPAN: Final = """
 SELECT min(lo), max(hi) FROM (
     SELECT min(ts) AS lo, max(ts) AS hi FROM lane
-    UNION ALL SELECT min(received_ts), max(coalesce(finished_ts, received_ts)) FROM requests
+    UNION ALL SELECT min(received_ts), max(coalesce(finished_ts, received_ts)) FROM asks
 )
 """
 

@@ -28,8 +28,9 @@ def rung(context: Context) -> Answer:
     pressure, capped = ask("queue_pressure"), ask("at_cap_share")
     usage, slack = ask("usage_when_queued"), ask("slack_share", usage_below=0.9)
     reserve, still = ask("reserve_ratio"), ask("stands_still")
-    holding = {j.cause.id for j in context.judged if j.holds}
-    named = next((cause for cause in REGIMES if cause in holding), None)
+    # What the findings settled on comes first; else the first row of the table that holds.
+    holding = [f.cause for f in context.findings] + [c for c in REGIMES if _holds(context, c)]
+    named = next((cause for cause in holding if cause in REGIMES), None)
     queued = (pressure.value or 0) >= 0.2
     key = "a1b.named" if named else "a1b.queued" if queued else "a1b.calm"
     told, spare = dict(pressure.statement.figures), dict(slack.statement.figures)
@@ -50,3 +51,7 @@ def rung(context: Context) -> Answer:
         slack=spare.get("hits"),
         slack_of=spare.get("n"),
     )
+
+
+def _holds(context: Context, cause: str) -> bool:
+    return any(j.cause.id == cause and j.holds and context.asked.allows(j.cause) for j in context.judged)

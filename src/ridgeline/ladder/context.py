@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from ridgeline.facts.make import tidy
 from ridgeline.ladder.book import Book, missing_of
 from ridgeline.ladder.frame import Frame
 from ridgeline.ladder.judge import Judgement
@@ -42,7 +43,7 @@ def answer(
     """A rung's answer: answered where any fact has a value, else cannot-tell with what is missing."""
     known = [f for f in facts if f.value is not None]
     state: State = "answered" if known and all(f.value is not None for f in needs) else "cannot-tell"
-    told = Statement(key if state == "answered" else "rung.cannot-tell", tuple(sorted(figures.items())))
+    told = Statement(key, tuple(sorted((name, tidy(figure)) for name, figure in figures.items())))
     if state != "answered":
         lacks = missing_of(*(needs or facts))
         told = Statement("rung.cannot-tell", (("signals", ", ".join(m.signal for m in lacks[:3]) or "evidence"),))

@@ -10,7 +10,8 @@ from ridgeline.facts.series import WORSE, late_onset, series, span
 from ridgeline.model.diagnosis import Window
 from ridgeline.stats.change_point import change_points
 
-MIN_BASELINE_S: Final = 10.0  # a shorter "before" is a start, not a baseline
+MIN_BASELINE_S: Final = 20.0  # a shorter "before" is a start, not a baseline
+MIN_INCIDENT_S: Final = 10.0  # a shorter "after" is a moment
 MIN_SAMPLES: Final = 10
 SMALL: Final = {"waiting": 2.0, "ttft_s": 0.05, "tpot_s": 0.002, "e2e_s": 0.1, "hit_share": 0.1, "accept_length": 0.1}
 
@@ -62,6 +63,8 @@ def _first_change(view: View) -> tuple[str, Window, Window] | None:
             ended = next(
                 (p.onset for p in points[i + 1 :] if abs(p.after - point.before) <= 0.3 * abs(worse)), reach[1] + 1e-6
             )
+            if ended - point.onset < MIN_INCIDENT_S:
+                continue
             candidates.append((point.onset, signal, Window(reach[0], point.not_before), Window(point.onset, ended)))
             break
     if not candidates:

@@ -17,7 +17,8 @@ CAUSES: Final[dict[str, str]] = {
     ),
     "cause.queue.over-reservation": (
         "{queue_pressure__waiting} requests wait although at {slack_share__hits} of {slack_share__n} points neither the "
-        "pool nor the batch was full: requests reserve {reserve_ratio__asked} output tokens and produce {reserve_ratio__got}."
+        "pool nor the batch was full: requests reserve {over_reserved__asked} output tokens and produce {over_reserved__got}; "
+        "the head and the running ones reserve {over_reserved__needed} tokens beside {over_reserved__free} free."
     ),
     "cause.queue.head-of-line": "Others wait behind a giant prompt ({giant_prefill__value} tokens prefilled alone).",
     "cause.queue.priority-starvation": (

@@ -35,7 +35,7 @@ MEASURES: Final[dict[str, str]] = {
     ),
     "outputs.unlimited": "{cut} of {n} requests ended by length, {unset} without max_new_tokens (longest {longest})",
     "outputs.identical": "{cut} of {n} requests ended by length, all at {common} tokens: an explicit limit",
-    "idle_usage": "usage {value} at the last of {n} idle moments (first {first})",
+    "idle_usage": "usage {value} after {span_s} s without work (first {first})",
     "evictable_share": "{share} of the pool is evictable cache ({evictable} tokens)",
     "allocation_failures": (
         "{value} failed allocations: {asked} tokens asked, {free} free ({free_pages} pages of {page}), {evictable} evictable"
@@ -62,6 +62,9 @@ MEASURES: Final[dict[str, str]] = {
     "outcome_share": "{hits} of {n} requests {what}",
     "arrival_rate": "{rate} requests/s received",
     "reserve_ratio": "requests reserve {asked} output tokens on average and produce {got} ({ratio} times)",
+    "reserve_pressure": "the head of the queue and the running ones reserve {needed} tokens beside {free} free",
+    "reserve.prefill-bound": "prefill batches are full ({typical} of {budget} tokens): prefill is the limit, not reserves",
+    "prefill_fill": "prefill batches hold {typical} of {budget} tokens while requests wait",
     "output_tokens": "mean output {value:.0f} tokens over {n} requests",
     "return_follows_length": "the way back follows output length (correlation {value_3}, median {return_s} s)",
     "group_ratio": "{what} with {attribute} {with_s} s, without {without_s} s at equal length ({members} of {n} requests)",
@@ -135,7 +138,7 @@ MEASURES: Final[dict[str, str]] = {
     "server_aborts": "{hits} of {n} requests ended by an error of the server: {message}",
     "backlogged_streams": "{value} streams with chunks piled up (client {client})",
     "load_points": "{n} load points over {span_s} s of {places} ranks or replicas",
-    "rated_points": "{value} load points with a throughput over {span_s} s",
+    "rated_points": "{value} points with a throughput ({basis})",
     "error_lines": "{value} error-like lines",
     "bad_events": "{value} events of trouble (most: {most})",
     "changes_near_onset": "{value} changes near the onset: {kinds}",
