@@ -78,7 +78,7 @@ RULES: Final = (
     Rule(
         "peer-unreachable",
         "failed to register to bootstrap server",
-        r"after (?P<attempts>\d+) retries|failed to register",
+        r"to register(?:.{0,60}?after (?P<attempts>\d+) retries)?",
         "error",
         {"side": "prefill"},
     ),
@@ -86,7 +86,7 @@ RULES: Final = (
     Rule(
         "session-failed",
         "Decode instance could be dead",
-        r"remote mooncake session (?P<peer>\S+)|could be dead",
+        r"could be dead(?:.{0,60}?remote mooncake session (?P<peer>\S+))?",
         "error",
     ),
     Rule("transfer-failed", "NIXL transport error for room", r"room (?P<room>\d+)(?=\D)", "error", {"backend": "nixl"}),

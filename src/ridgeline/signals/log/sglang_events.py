@@ -13,6 +13,7 @@ RETRACTED: Final = (
     r"(?: #new_tokens_gained: (?:(?P<gained_tokens>-?\d+),)?)?(?: #mamba_num_gained: (?:(?P<gained_mamba>-?\d+),)?)?"
     r"(?: #new_token_ratio: (?P<ratio_before>\d\.\d+) -> (?P<ratio_after>\d\.\d{4}))?"
 )
+LORA: Final = r"o[rR][aA] adapter(?:.{0,200}?name='?(?P<lora>[^',\s]+))?"
 MEMORY: Final = (
     Rule("retraction", "Testing retraction. #retracted_reqs", RETRACTED, "info", {"test": True}),
     Rule("retraction", "#retracted_reqs: ", RETRACTED, "warning"),
@@ -113,8 +114,8 @@ REQUESTS: Final = (
     Rule("grammar", "grammar containing a NUL byte", r"Rejecting (?P<type>\w+) grammar", "error"),
     Rule("grammar", "Grammar accept_token failed", r"for req (?P<rid>\S+) with token", "error"),
     Rule("grammar", "Grammar preprocessing timed out", r"timed out(?:.{0,80}?rid=?'?(?P<rid>[^'\s,]+))?", "error"),
-    Rule("lora", "oRA adapter", r"(?:name|lora_name)='?(?P<lora>[^',\s]+)|LoRA adapter", "info"),
-    Rule("lora", "ora adapter", r"(?:Lora name|lora_name|name)='?(?P<lora>[^',\s]+)|ora adapter", "info"),
+    Rule("lora", "oRA adapter", LORA, "info"),
+    Rule("lora", "ora adapter", LORA, "info"),
 )
 SERVER: Final = (
     Rule("ready", "The server is fired up and ready to roll", severity="info"),
@@ -129,7 +130,7 @@ SERVER: Final = (
     Rule(
         "watchdog",
         "Watchdog caught collective operation timeout",
-        r"ran for (?P<value_ms>\d+) milliseconds|collective operation timeout",
+        r"operation timeout(?:.{0,400}?ran for (?P<value_ms>\d+) milliseconds)?",
         "fatal",
         {"name": "NCCL"},
     ),
@@ -166,15 +167,16 @@ SERVER: Final = (
     Rule("", "Pyspy failed to dump"),
     Rule("", "Scheduler debug info"),
     Rule("shutdown", "SIGTERM received", severity="info"),
-    Rule("shutdown", "Gracefully exiting", r"Remaining number of requests (?P<count>\d+)\.|Gracefully exiting", "info"),
+    Rule(
+        "shutdown", "Gracefully exiting", r"exiting(?:.{0,20}?Remaining number of requests (?P<count>\d+)\.)?", "info"
+    ),
     Rule("", "kill_process_tree called"),
     Rule("", "SIGTERM/SIGQUIT/Exception triggered"),
     Rule(
         "health-fail",
         "Health check failed",
-        r"last (?P<value>\d+) seconds"
-        r"(?:.{0,40}tic start time: (?P<tic>[\d:]+)\. last_heartbeat time: (?P<heartbeat>[\d:]+))?"
-        r"|Health check failed",
+        r"failed(?:.{0,120}?last (?P<value>\d+) seconds)?"
+        r"(?:.{0,40}tic start time: (?P<tic>[\d:]{8})\. last_heartbeat time: (?P<heartbeat>[\d:]{8}))?",
         "error",
     ),
     Rule("cache-flushed", "Cache flushed successfully", severity="info"),
