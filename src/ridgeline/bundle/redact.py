@@ -87,7 +87,10 @@ CONFIG_VALUE_SQL: Final = f"""
 # Attributes of a request whose values are names of the software; all other values are hashed.
 OPEN_ATTRS: Final = ("err_type", "weight_version", "model", "prefix_group", "arrival", "endpoint")
 ATTR_SQL: Final = f"""
-    CASE WHEN "name" IN ('{"', '".join(OPEN_ATTRS)}') THEN "value" ELSE hide("value") END AS "value"
+    CASE
+        WHEN "name" IN ('{"', '".join(OPEN_ATTRS)}') OR lower("value") IN ('true', 'false') THEN "value"
+        ELSE hide("value")
+    END AS "value"
 """
 # A prompt in a line: a text-like key with a quoted value, closed or cut.
 _PROMPTS: Final = re.compile(
