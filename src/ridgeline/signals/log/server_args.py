@@ -54,8 +54,8 @@ def _start_of_dict(text: str) -> Any:
 def _keywords(body: str) -> dict[str, Any]:
     values: dict[str, Any] = {}
     names = _names(body)
-    ends = [start for _, start, _ in names[1:]]
-    for (name, _, begin), end in zip(names, [*ends, None], strict=True):
+    ends = [*(start for _, start, _ in names[1:]), None]
+    for (name, _, begin), end in zip(names, ends, strict=False):
         raw = body[begin:end]
         if end is None:
             if not raw.rstrip().endswith(")"):
