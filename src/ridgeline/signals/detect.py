@@ -7,6 +7,7 @@ from typing import Any, Final, Literal, get_args
 
 from ridgeline.signals.log.prefixes import looks_like_record
 from ridgeline.signals.otlp_proto import looks_like_otlp
+from ridgeline.signals.prompt.files import looks_like_prompts
 
 Kind = Literal[
     "log",
@@ -27,6 +28,8 @@ Kind = Literal[
     "vllm-requests",
     "timeseries-csv",
     "client",
+    "mooncake",
+    "prompts",
     "dump",
     "text",
     "empty",
@@ -78,6 +81,7 @@ JSON_KEYS: Final[tuple[tuple[frozenset[str], Kind], ...]] = (
     (frozenset({"request_throughput", "request_latency"}), "client"),
     (frozenset({"metadata", "metrics"}), "client"),
     (frozenset({"client_rid"}), "client"),
+    (frozenset({"hash_ids", "input_length"}), "mooncake"),
 )
 # Names of times and lengths that a client's own records use; two of them make a JSONL file the client's view.
 CLIENT_WORDS: Final = frozenset(
@@ -220,6 +224,8 @@ def _keys_kind(value: Mapping[str, Any]) -> Kind | None:
         return "launch"
     if isinstance(value.get("error"), dict):
         return "answer"
+    if "messages" in value or "prompt" in value or {"custom_id", "body"} <= value.keys():
+        return "prompts"
     return "health" if value.keys() == {"status"} else None
 
 
@@ -243,6 +249,8 @@ def _csv_kind(first: str) -> Kind | None:
 def _text_kind(text: str, lines: list[str]) -> Kind:
     if all(SUMMARY.match(line) for line in lines[:2]):
         return "incident-bundle"
+    if looks_like_prompts(lines):
+        return "prompts"
     marked = sum(1 for line in lines if looks_like_record(line[:400]) or LOG_MARKS.search(line[:2000]))
     launch = any(LAUNCH.search(line) for line in lines[:20])
     if launch and len(lines) <= 40 and marked == 0:

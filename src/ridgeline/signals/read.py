@@ -13,6 +13,7 @@ from ridgeline.signals import (
     jaeger,
     launch,
     loads,
+    mooncake,
     otlp,
     prometheus_range,
     request_log,
@@ -23,6 +24,7 @@ from ridgeline.signals import (
 )
 from ridgeline.signals.detect import detect
 from ridgeline.signals.log import reader as log
+from ridgeline.signals.prompt import files as prompts
 from ridgeline.signals.rows import Reading, Rows
 from ridgeline.signals.stream import Blob
 
@@ -33,6 +35,8 @@ READERS: Final[dict[str, Reader]] = {
     "log": log.read,
     "request-log": request_log.read,
     "client": client.read,
+    "mooncake": mooncake.read,
+    "prompts": prompts.read,
     "exporter": exporter.read,
     "exposition": exposition.read,
     "prometheus-range": prometheus_range.read,

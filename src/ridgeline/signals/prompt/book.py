@@ -151,7 +151,9 @@ def _read(text: str, other: str) -> dict[str, Any]:
 
 def _shapes(a: str, b: str, here: Difference) -> dict[str, str]:
     low = max(0, here.common - AROUND)
-    high_a, high_b = (min(max(end, here.common + 1) + AROUND, here.common + 6 * AROUND) for end in (here.end_a, here.end_b))
+    high_a, high_b = (
+        min(max(end, here.common + 1) + AROUND, here.common + 6 * AROUND) for end in (here.end_a, here.end_b)
+    )
     return {"shape": shape(a[low:high_a]), "neighbour_shape": shape(b[low:high_b])}
 
 

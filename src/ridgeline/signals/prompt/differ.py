@@ -104,4 +104,3 @@ def _together(a: str, b: str, at_a: int, at_b: int, scale: Scale) -> tuple[int, 
         if found >= 0 and (gap or found > at_b):
             return at_a + gap, found
     return None
-

@@ -1,4 +1,4 @@
-"""Hashes of prefixes that do not depend on the grain: the same first p units give the same number wherever they are cut.
+"""Hashes of prefixes: the same first p units give the same number at any grain.
 
 The hash of a prefix is the sum, modulo 2^64, of one pseudo-random number for each (unit, position) pair, drawn by the
 finaliser of SplitMix64 (Steele, Lea, Flood 2014). A running sum therefore gives all prefixes of all prompts of a batch

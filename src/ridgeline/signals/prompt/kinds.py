@@ -25,7 +25,7 @@ _MONTHS: Final = (
 )
 _DAYS: Final = "(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?"
 _CLOCK: Final = re.compile(
-    rf"(?ix) \d{{1,2}}:\d{{2}} (?: :\d{{2}} )? | \d{{4}}[-/.]\d{{1,2}}[-/.]\d{{1,2}} | \d{{1,2}}[-/.]\d{{1,2}}[-/.]\d{{4}}"
+    r"(?ix) \d{1,2}:\d{2} (?: :\d{2} )? | \d{4}[-/.]\d{1,2}[-/.]\d{1,2} | \d{1,2}[-/.]\d{1,2}[-/.]\d{4}"
     rf" | \b(?:{_MONTHS})\b | \b{_DAYS}\b"
 )
 _EPOCH: Final = re.compile(r"1[5-9]\d{8}(?:\d{3}|\d{6}|\d{9})?(?:\.\d+)?")

@@ -19,7 +19,9 @@ KEEP: Final = 1024
 CUT_TEXT: Final = 2 * KEEP + 3
 PROBE: Final = "HEALTH_CHECK"
 WANTED: Final = ("line", "rid", "prompt_tokens", "text", "input_ids", "lora", "extra_key", "cache_salt")
-CUT_NOTE: Final = "{path}: prompts longer than 2,048 are cut in this log (level 2); only their first 1,024 were compared"
+CUT_NOTE: Final = (
+    "{path}: prompts longer than 2,048 are cut in this log (level 2); only their first 1,024 were compared"
+)
 IDS: Final = msgspec.json.Decoder(list[int])
 
 
