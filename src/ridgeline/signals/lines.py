@@ -58,6 +58,23 @@ class LogLines:
         )
 
 
+def part(lines: LogLines, start: int, stop: int) -> LogLines:
+    """Lines `start` to `stop` (excluded), without a copy."""
+    keep = slice(start, stop)
+    return LogLines(
+        lines.line[keep],
+        lines.ts[keep],
+        lines.body[start:stop],
+        lines.dp_rank[keep],
+        lines.tp_rank[keep],
+        lines.pp_rank[keep],
+        lines.severity[start:stop],
+        lines.logger[start:stop],
+        lines.prefixed[keep],
+        lines.ended[keep],
+    )
+
+
 def joined(a: LogLines, b: LogLines) -> LogLines:
     """The lines of `a`, then those of `b`."""
     if not len(a):

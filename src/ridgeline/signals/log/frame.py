@@ -1,5 +1,6 @@
 """Bytes of a log → framed lines. The common prefix `[YYYY-MM-DD HH:MM:SS ranks] ` is read for all lines at once."""
 
+import re
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -19,6 +20,7 @@ STAMP: Final = 20  # bytes of `[YYYY-MM-DD HH:MM:SS`
 RANK_BYTES: Final = (10, 20, 64)  # most prefixes close within the first width
 DIGITS: Final = np.array([1, 2, 3, 4, 6, 7, 9, 10, 12, 13, 15, 16, 18, 19])
 MARKS: Final = ((0, 0x5B), (5, 0x2D), (8, 0x2D), (14, 0x3A), (17, 0x3A))  # [ - - : :
+BOX_END: Final = re.compile(rb"[ \t]*(?:\xe2\x94[\x82\x83])?[ \t]*$")  # always found, perhaps empty
 UVICORN: Final = ((b"INFO:   ", 0), (b"DEBUG:  ", 0), (b"WARNING:", 1), (b"ERROR:  ", 2), (b"CRITICAL", 3))
 
 
@@ -79,7 +81,9 @@ def frame(data: bytes, numbers: I64 | int, clock: Clock) -> tuple[LogLines, int]
         _uvicorn(padded, rows)
     known = ~np.isnan(rows.ts)
     clock.follow(line[known], rows.ts[known])
-    body = pa.array([data[s:e] for s, e in zip(rows.start.tolist(), rows.end.tolist(), strict=True)], pa.string())
+    parts = [data[s:e] for s, e in zip(rows.start.tolist(), rows.end.tolist(), strict=True)]
+    offsets = np.concatenate(([0], np.cumsum(rows.end - rows.start))).astype(np.int32)
+    body = pa.StringArray.from_buffers(n, pa.py_buffer(offsets), pa.py_buffer(b"".join(parts)))
     lines = LogLines(
         line.astype(np.int64),
         rows.ts,
@@ -196,7 +200,7 @@ def _other(data: bytes, i: int, rows: _Frame, clock: Clock) -> None:
     text = data[start : min(end, start + HEAD_BYTES)].decode("utf-8", "replace")
     head = split_head(text)
     if head.boxed:
-        rows.end[i] = start + len(data[start:end].rstrip(b" \t\xe2\x94\x82\x83"))
+        rows.end[i] = end - len(BOX_END.search(data[start:end])[0])  # type: ignore[index]
     elif head.outer is not None or head.names:
         rows.end[i] = start + _end(data[start:end])
     if head.at == 0 and not head.prefixed:

@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
-from ridgeline.signals.lines import I64, LogLines, Parsed, joined
+from ridgeline.signals.lines import I64, LogLines, Parsed, joined, part
 from ridgeline.signals.log import (
     access,
     batches,
@@ -101,13 +101,16 @@ def _parsed(framed: Iterator[tuple[LogLines, int]], reading: Reading) -> Iterato
     held: LogLines | None = None
     life = Life()
     requests: list[LogLines] = []
-    for fresh, blank in framed:
+    for lines, blank in framed:
         reading.blank += blank
-        reading.lines += blank + len(fresh)
-        lines = fresh if held is None else joined(held, fresh)
+        reading.lines += blank + len(lines)
+        if held is not None and len(held) and len(lines):
+            at = _same_second(held, lines)
+            yield from life.follow(route(joined(held, part(lines, 0, at)), reading, requests))
+            lines = part(lines, at, len(lines))
         at = _last_second(lines)
-        held = _part(lines, at, len(lines))
-        yield from life.follow(route(_part(lines, 0, at), reading, requests))
+        held = part(lines, at, len(lines))
+        yield from life.follow(route(part(lines, 0, at), reading, requests))
         if sum(some.body.nbytes for some in requests) > REQUEST_BYTES:
             yield from _requests(requests, reading)
     if held is not None:
@@ -203,10 +206,10 @@ def _last_second(lines: LogLines) -> int:
     return at if at > len(lines) // 2 else len(lines)
 
 
-def _part(lines: LogLines, start: int, stop: int) -> LogLines:
-    keep = np.zeros(len(lines), np.bool_)
-    keep[start:stop] = True
-    return lines if keep.all() else lines.pick(keep)
+def _same_second(held: LogLines, lines: LogLines) -> int:
+    """How many of the lines at the start of a run belong to the last second of the one before."""
+    other = np.flatnonzero(~np.isnan(lines.ts) & (lines.ts != held.ts[~np.isnan(held.ts)][-1:].max(initial=-1.0)))
+    return int(other[0]) if len(other) else len(lines)
 
 
 def _clean(data: bytes, first: int, reading: Reading) -> bytes:
