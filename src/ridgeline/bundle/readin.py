@@ -130,8 +130,17 @@ def _read_one(blob: Blob, reading: Reading, size: int, spill: Spill, on_progress
             f"{blob.shown}: reading stopped after line {reading.lines} ({type(e).__name__}: {str(e)[:200]}); "
             "what came before is kept, the rest was not read; please report this"
         )
+    if reading.kind == "empty" and size:
+        _tell_damage(blob, reading)
     if on_progress is not None:
         on_progress(blob.shown, size, size)
+
+
+def _tell_damage(blob: Blob, reading: Reading) -> None:
+    """A compressed file cut so early that nothing comes out is not empty: say what it is."""
+    damage = Reading(reading.source, reading.path)
+    if not blob.whole(damage, 1) and damage.notes:
+        reading.notes[:] = damage.notes
 
 
 def renumbered(rows: Rows, source: int) -> Rows:

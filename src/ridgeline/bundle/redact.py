@@ -176,6 +176,11 @@ def install(con: duckdb.DuckDBPyConnection, key: bytes | None) -> None:
     con.execute(f"CREATE OR REPLACE TEMP MACRO scrub(t, rid) AS {SCRUB_SQL.replace('TEXT', text)}")
 
 
+def uninstall(con: duckdb.DuckDBPyConnection) -> None:
+    """Take the function of `install` away, so that it can be made anew with another key."""
+    con.remove_function("clean_text")
+
+
 def redacted_sql(table: str, columns: Sequence[str]) -> str:
     """The select list of a table as it is stored; column order as given."""
     rid = "coalesce(rid, '')" if "rid" in columns else "''"

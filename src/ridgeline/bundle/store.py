@@ -7,12 +7,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+import duckdb
+
 from ridgeline import __version__
 from ridgeline.bundle.cite import lines_of
 from ridgeline.bundle.find import BUNDLE_SCHEMA, MANIFEST, is_bundle
 from ridgeline.bundle.raw import literal
 from ridgeline.bundle.readin import Source
-from ridgeline.bundle.redact import install, key_id, load_key, redacted_sql, scrubbed, without_prompts
+from ridgeline.bundle.redact import install, key_id, load_key, redacted_sql, scrubbed, uninstall, without_prompts
 from ridgeline.bundle.view import View
 from ridgeline.model.errors import InputError
 from ridgeline.model.tables import TABLES
@@ -41,16 +43,10 @@ def write_bundle(
     tables = _fresh(out)
     con = view.con.cursor()
     install(con, key)
-    rows: dict[str, int] = {}
-    for table, columns in TABLES.items():
-        count = int(con.execute(f'SELECT count(*) FROM "{table}"').fetchall()[0][0])
-        if not count:
-            continue
-        order = f" ORDER BY {ORDER[table]}" if table in ORDER else ""
-        select = f'SELECT {redacted_sql(table, list(columns))} FROM "{table}"{order}'
-        path = literal(str(tables / f"{table}.parquet"))
-        con.execute(f"COPY ({select}) TO {path} (FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 1)")
-        rows[table] = count
+    try:
+        rows = {table: count for table in TABLES if (count := _write(con, table, tables))}
+    finally:
+        uninstall(con)
     embedded = [_embed(s, out, keep_text) for s in sources] if embed else [None] * len(sources)
     manifest = {
         "schema": f"{BUNDLE_SCHEMA}1",
@@ -63,6 +59,16 @@ def write_bundle(
     }
     _dump(out / MANIFEST, manifest)
     return rows
+
+
+def _write(con: duckdb.DuckDBPyConnection, table: str, folder: Path) -> int:
+    count = int(con.execute(f'SELECT count(*) FROM "{table}"').fetchall()[0][0])
+    if count:
+        order = f" ORDER BY {ORDER[table]}" if table in ORDER else ""
+        select = f'SELECT {redacted_sql(table, list(TABLES[table]))} FROM "{table}"{order}'
+        path = literal(str(folder / f"{table}.parquet"))
+        con.execute(f"COPY ({select}) TO {path} (FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 1)")
+    return count
 
 
 def embed_lines(out: Path, cited: Iterable[tuple[str, Mapping[int, str]]], keep_text: bool = False) -> None:

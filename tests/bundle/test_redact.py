@@ -1,0 +1,105 @@
+import stat
+from pathlib import Path
+
+import duckdb
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ridgeline.bundle.redact import hashed, install, key_id, load_key, scrubbed, uninstall, without_prompts
+from ridgeline.model.errors import InputError
+
+KEY = bytes(range(32))
+
+
+@pytest.mark.parametrize(
+    ("text", "secret"),
+    [
+        ("Authorization: Bearer abcDEF123456789", "abcDEF123456789"),
+        ("headers={'authorization': 'Basic dXNlcjpwYXNzd29yZA=='}", "dXNlcjpwYXNzd29yZA"),
+        ("using token hf_AbCdEfGhIjKlMnOp", "hf_AbCdEfGhIjKlMnOp"),
+        ("key sk-proj-abcdefghij1234567890", "sk-proj-abcdefghij1234567890"),
+        ("cloning https://bob:hunter2@example.org/x.git", "hunter2"),
+        ("server_args=ServerArgs(api_key='topsecretvalue', host='::')", "topsecretvalue"),
+        ("--admin-api-key=abc123 --port 1", "abc123"),
+        ('{"password": "p w d", "x": 1}', "p w d"),
+        ("AWS AKIAIOSFODNN7EXAMPLE", "AKIAIOSFODNN7EXAMPLE"),
+        ("jwt eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.abc", "eyJzdWIiOiIxIn0"),
+    ],
+)
+def test_secrets_are_cut_out(text: str, secret: str) -> None:
+    assert secret not in scrubbed(text)
+    assert "<secret>" in scrubbed(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "api_key=None, admin_api_key=None, skip_tokenizer_init=False, skip_server_warmup=True",
+        "Decode batch, #running-req: 3, #token: 512, token usage: 0.12, gen throughput (token/s): 81.20",
+        "input throughput (token/s): 3501.25, basic configuration of the bearer of bad news",
+        "http://127.0.0.1:30000/v1/loads?include=all",
+        "max_new_tokens: 128, token_usage_threshold=0.9",
+    ],
+)
+def test_what_is_no_secret_stays(text: str) -> None:
+    assert scrubbed(text) == text
+
+
+def test_prompts_become_their_length() -> None:
+    ids = ", ".join(map(str, range(1, 18)))
+    line = f"""Receive: obj=GenerateReqInput(rid='r', text='tell me \\'all\\' of it', input_ids=[{ids}])"""
+    clean = without_prompts(line)
+    assert "tell me" not in clean
+    assert "<token ids>" in clean
+    assert "rid='r'" in clean
+    assert without_prompts('{"prompt": "cut in the mid') == '{"prompt": <14 characters>'
+
+
+@given(st.text(max_size=200))
+def test_cleaning_never_adds_or_loses_lines(text: str) -> None:
+    assert without_prompts(scrubbed(text)).count("\n") == text.count("\n")
+
+
+@given(st.text(min_size=1, max_size=60).filter(lambda t: "\x00" not in t and t.isprintable()))
+def test_sql_and_python_hash_alike(text: str) -> None:
+    with duckdb.connect() as con:
+        install(con, KEY)
+        assert con.execute("SELECT hide($t)", {"t": text}).fetchall() == [(hashed(text, KEY),)]
+
+
+def test_hashes_depend_on_the_key_and_hide_the_text() -> None:
+    assert hashed("req-1", KEY) == hashed("req-1", KEY)
+    assert hashed("req-1", KEY) != hashed("req-1", KEY[::-1])
+    assert "req-1" not in hashed("req-1", KEY)
+    assert hashed("HEALTH_CHECK_1", KEY).startswith("HEALTH_CHECK_h:")
+
+
+def test_a_rid_inside_its_own_text_is_replaced_by_its_hash() -> None:
+    with duckdb.connect() as con:
+        install(con, KEY)
+        ((text,),) = con.execute("SELECT scrub('Aborted request(s) req-12345.', 'req-12345')").fetchall()
+        assert text == f"Aborted request(s) {hashed('req-12345', KEY)}."
+        uninstall(con)
+        install(con, None)
+        assert con.execute("SELECT scrub('a req-12345 password=x1', 'req-12345'), hide('u')").fetchall() == [
+            ("a req-12345 password=<secret>", "u")
+        ]
+
+
+def test_the_key_is_made_once_readable_by_its_owner_only(tmp_path: Path) -> None:
+    path = tmp_path / "deep" / "key"
+    key = load_key(path)
+    assert load_key(path) == key
+    assert len(key) == 32
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert key.hex()[:8] != key_id(key)
+
+
+def test_a_key_that_is_none_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "key").write_bytes(b"short")
+    with pytest.raises(InputError, match="is no key"):
+        load_key(tmp_path / "key")
+    (tmp_path / "file").write_bytes(b"")
+    with pytest.raises(InputError, match="cannot be used"):
+        load_key(tmp_path / "file" / "key")
