@@ -244,7 +244,8 @@ def decode(st: State, r: int, t: int, cut: int, single: bool, lockstep: bool) ->
         rk.steps += k
         rk.ctx += k * n
         rk.emitted += k * n
-    rk.last_decode = t + total
+    if not lockstep:
+        rk.last_decode = t + total
     rk.decodes += k
     rk.decode_left = max(0, rk.decode_left - k)
     rk.kind = 2

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from ridgeline.sim.engine import params as p
 from ridgeline.sim.engine.batch import note_gaps
 from ridgeline.sim.engine.jit import entry, jit
-from ridgeline.sim.engine.perturb import of_class
+from ridgeline.sim.engine.perturb import for_class
 from ridgeline.sim.engine.records import note
 from ridgeline.sim.engine.route import pick_rank, pick_worker, value_at
 from ridgeline.sim.engine.state import State
@@ -196,9 +196,8 @@ def enter(st: State, i: int, lo: int, hi: int, t: int, route_fn: Callable[..., i
     st.rank[w].inflight += 1
     r = st.rank[w].lo
     servers = max(1, min(value_at(st, r, p.TOKENIZERS, t), st.wide.shape[1]))
-    work = value_at(st, r, p.TOKENIZE_BASE, t) + value_at(st, r, p.TOKENIZE_TOKEN, t) * x.prompt
-    if st.g[p.G_PERTURBED]:
-        work += of_class(st, r, p.TOKENIZE_BASE, x.kind, t) - st.param[r, p.TOKENIZE_BASE]
+    work = for_class(st, r, p.TOKENIZE_BASE, x.kind, t, value_at(st, r, p.TOKENIZE_BASE, t))
+    work += value_at(st, r, p.TOKENIZE_TOKEN, t) * x.prompt
     if work <= 0:
         deliver(st, i, t, route_fn)
         return

@@ -36,12 +36,17 @@ def refresh(st: State, r: int, t: int) -> None:
 
 
 @jit
-def of_class(st: State, r: int, code: int, kind: int, t: int) -> int:
-    """Parameter ``code`` as requests of class ``kind`` meet it at ``t``."""
-    value = st.param[r, code]
+def for_class(st: State, r: int, code: int, kind: int, t: int, value: int) -> int:
+    """``value`` of parameter ``code`` as requests of class ``kind`` meet it at ``t``."""
     if st.g[p.G_PERTURBED]:
         for row in range(st.g[p.G_PERTURBS]):
             q = st.param[st.g[p.G_PERTURB] + row]
             if q[KIND] == kind and q[CODE] == code and applies(st, row, r, t):
                 value = value * q[TIMES] // 1000 + q[PLUS]
-    return int(value)
+    return value
+
+
+@jit
+def of_class(st: State, r: int, code: int, kind: int, t: int) -> int:
+    """Parameter ``code`` of rank ``r`` as requests of class ``kind`` meet it at ``t``."""
+    return for_class(st, r, code, kind, t, st.param[r, code])

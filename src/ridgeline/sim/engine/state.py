@@ -39,7 +39,7 @@ RANK = np.dtype(
                                   "link_free", "group_now")),
         *((name, I4) for name in ("running", "chunk", "nbatch", "root", "heap", "decode_left", "njoin", "nlora",
                                   "last_prebuilt", "order_next", "tree", "lo", "hi", "role")),
-        *((name, I1) for name in ("full", "kind", "halted", "many_joins", "dirty", "mixing", "hold")),
+        *((name, I1) for name in ("full", "kind", "halted", "many_joins", "dirty", "mixing", "hold", "stirred")),
     ]
 )  # fmt: skip
 

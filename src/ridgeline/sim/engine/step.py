@@ -61,6 +61,8 @@ def complete_prefill(st: State, r: int, t: int) -> None:
 def complete(st: State, r: int, t: int) -> None:
     """Results of whatever step ended at ``t``."""
     rk = st.rank[r]
+    if rk.kind != 0:
+        rk.stirred = 1
     if rk.kind == 1:
         complete_prefill(st, r, t)
         if rk.mixing:
@@ -95,8 +97,6 @@ def enqueue(st: State, r: int, i: int, t: int) -> None:
     x.entry = t
     x.aged = st.rank[r].processed
     x.node = st.rank[r].root
-    if x.cancel > 0:
-        st.rank[r].next_cancel = min(st.rank[r].next_cancel, x.cancel)
     if role == p.PREFILL_ROLE:
         x.state = p.BOOTSTRAP
         if st.param[r, p.ALLOCATION] != 0:
@@ -110,7 +110,7 @@ def enqueue(st: State, r: int, i: int, t: int) -> None:
         push(st, r, p.PREALLOCS, i)
     else:
         hold = of_class(st, r, p.STORAGE, x.kind, t)
-        x.ready = t + x.storage_us * hold // 1000 * 1_000_000 // 1000 if x.storage_us > 0 else 0
+        x.ready = t + x.storage_us * hold // 1000 * 1_000_000 if x.storage_us > 0 else 0
         if x.ready > t:
             st.rank[r].next_ready = min(st.rank[r].next_ready, x.ready)
         wait(st, r, i, t)
@@ -125,7 +125,9 @@ def receive(st: State, r: int, t: int) -> None:
         i = box.head
         remove(st, r, p.BOX, i)
         x = st.req[i]
-        x.rank = r
+        rk.stirred = 1
+        if x.cancel > 0:
+            rk.next_cancel = min(rk.next_cancel, x.cancel)
         if x.prompt >= min(st.param[r, p.CONTEXT], st.param[r, p.POOL]):
             x.queued = t
             refuse(st, r, i, t, p.TOO_LONG)
@@ -139,23 +141,31 @@ def receive(st: State, r: int, t: int) -> None:
             enqueue(st, r, i, t)
     if rk.next_ready > t:
         return
-    rk.next_ready = p.FOREVER
     i = st.queue[r * p.QUEUES + p.GRAMMARS].head
     while i >= 0:
         following = st.req[i].nxt
         if st.req[i].ready <= t:
             remove(st, r, p.GRAMMARS, i)
             enqueue(st, r, i, t)
-        else:
-            rk.next_ready = min(rk.next_ready, st.req[i].ready)
         i = following
-    for which in (p.WAIT, p.PREALLOCS, p.BOOTS, p.TRANSFERS, p.FLIGHTS):
+    look_ahead(st, r, t)
+
+
+@jit
+def look_ahead(st: State, r: int, t: int) -> None:
+    """Find when something in the lists of rank ``r`` next becomes ready or leaves."""
+    rk = st.rank[r]
+    rk.next_ready = p.FOREVER
+    for which in (p.WAIT, p.GRAMMARS, p.PREALLOCS, p.BOOTS, p.TRANSFERS, p.FLIGHTS):
         i = st.queue[r * p.QUEUES + which].head
         while i >= 0:
-            due = st.req[i].ready if which in (p.WAIT, p.PREALLOCS) else st.req[i].answer
+            x = st.req[i]
+            due = x.answer if which in (p.BOOTS, p.TRANSFERS, p.FLIGHTS) else x.ready
             if due > t:
                 rk.next_ready = min(rk.next_ready, due)
-            i = st.req[i].nxt
+            if x.cancel > t:
+                rk.next_cancel = min(rk.next_cancel, x.cancel)
+            i = x.nxt
 
 
 @jit
@@ -294,7 +304,12 @@ def boundary(st: State, r: int, t: int, cut: int, lockstep: bool, order_fn: Call
     rk.ratio = st.param[r, p.RATIO_INIT]
     rk.full = 0
     rk.dur = 0
-    publish(st, r, t, used(st, r))
+    if rk.stirred:
+        publish(st, r, t, used(st, r))
+        rk.stirred = 0
+    if role == p.UNIFIED:
+        rk.next_cancel = p.FOREVER
+        look_ahead(st, r, t)
     rk.now = min(rk.next_ready, rk.next_cancel, rk.next_perturb)
     if box.head >= 0:
         rk.now = min(rk.now, st.req[box.head].ready)
