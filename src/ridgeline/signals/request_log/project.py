@@ -14,6 +14,7 @@ import pyarrow as pa
 from ridgeline.signals.request_log.shape import NARROW, WIDE, columns, structure
 
 SCAN_ROWS: Final = 100_000
+SCAN_ROWS_WIDE: Final = 8_192  # these may hold whole prompts
 
 LINES_SQL: Final = """
 CREATE OR REPLACE TEMP VIEW request_log_records AS
@@ -159,7 +160,11 @@ SELECT
     obj.model AS model,
     status_rank,
     running_rids,
-    queued_rids
+    queued_rids,
+    -- read by prompts.py
+    obj.text AS "text",
+    obj.input_ids AS input_ids,
+    obj.cache_salt AS cache_salt
 FROM parts
 """
 
@@ -241,5 +246,5 @@ def scan(con: duckdb.DuckDBPyConnection, path: Path, narrow: bool) -> Iterator[p
     con.execute("SET VARIABLE path = $path", {"path": str(path)})
     con.execute("SET VARIABLE columns = $columns", {"columns": columns(shape)})
     con.execute(FILE_SQL)
-    for batch in con.sql(NARROW_SQL if narrow else WIDE_SQL).to_arrow_reader(SCAN_ROWS):
+    for batch in con.sql(NARROW_SQL if narrow else WIDE_SQL).to_arrow_reader(SCAN_ROWS if narrow else SCAN_ROWS_WIDE):
         yield pa.Table.from_batches([batch])

@@ -88,8 +88,8 @@ def _one(text: str, at: int, depth: int) -> tuple[Any, int]:
     if first == "[":
         ints = _INTS.match(text, at)
         if ints:
-            count = text.count(",", at, ints.end()) + 1 if ints.end() - at > 2 else 0
-            return [0] * count, ints.end()  # token ids: only how many there are matters
+            inside = text[at + 1 : ints.end() - 1].strip(" ,")
+            return [int(n) for n in inside.split(",")] if inside else [], ints.end()
     if first in "[(":
         return _sequence(text, at, depth)
     if first == "{":

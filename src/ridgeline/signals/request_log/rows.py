@@ -10,6 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ridgeline.model.tables import TABLES
+from ridgeline.signals.prompt.book import Book
+from ridgeline.signals.request_log import prompts
 from ridgeline.signals.request_log.zone import Zone
 from ridgeline.signals.rows import Reading, Rows, rows_of
 
@@ -33,6 +35,7 @@ class Memory:
     by_mono: dict[float, str] = field(default_factory=dict)
     by_rid: dict[str, tuple[str, int]] = field(default_factory=dict)
     parts: dict[str, int] = field(default_factory=dict)
+    book: Book = field(default_factory=Book)
 
     @property
     def splits(self) -> bool:
@@ -78,6 +81,7 @@ def to_rows(projected: pa.Table, reading: Reading, memory: Memory) -> list[Rows]
     attrs = _attributes(projected, reading)
     if attrs is not None:
         made.append(attrs)
+    made.extend(prompts.rows(projected, reading, memory.book))
     _saw(columns, logged, reading)
     return made
 

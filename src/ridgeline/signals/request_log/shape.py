@@ -47,6 +47,7 @@ _OBJ: Final[dict[str, Any]] = {
     "disagg_prefill_dp_rank": "BIGINT",
     "routing_key": "VARCHAR",
     "extra_key": "VARCHAR",
+    "cache_salt": "VARCHAR",
     "session_id": "VARCHAR",
     "session_params": {"id": "VARCHAR"},
     "priority": "BIGINT",
