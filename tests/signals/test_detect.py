@@ -7,7 +7,7 @@ import pickle
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ridgeline.signals.detect import KINDS, detect
@@ -74,11 +74,13 @@ def test_each_kind_is_told_by_its_content(kind: str, content: str | bytes) -> No
 
 
 @given(st.binary(max_size=400))
+@settings(max_examples=50, deadline=None)
 def test_any_bytes_have_a_kind(data: bytes) -> None:
     assert detect(data) in KINDS
 
 
 @given(st.sampled_from([c if isinstance(c, bytes) else c.encode() for _, c in SAMPLES]), st.integers(0, 200))
+@settings(max_examples=50, deadline=None)
 def test_a_cut_source_has_a_kind(data: bytes, at: int) -> None:
     assert detect(data[:at]) in KINDS
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 import zstandard
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ridgeline.model.errors import InputError
@@ -57,6 +57,7 @@ def test_an_unreadable_path_is_one_clear_line(tmp_path: Path) -> None:
 
 
 @given(st.binary(max_size=600), st.integers(1, 64))
+@settings(max_examples=50, deadline=None)
 def test_chunks_are_whole_lines_with_right_numbers(data: bytes, size: int) -> None:
     line = 1
     parts = []

@@ -264,7 +264,7 @@ def test_at_no_cut_is_a_number_assigned_that_the_whole_line_does_not_have(name: 
 
 
 @given(st.sampled_from(sorted(ALL)), st.data())
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 def test_a_last_line_without_its_newline_never_misassigns(name: str, data: st.DataObject) -> None:
     line, _ = ALL[name]
     at = data.draw(st.integers(0, len(line)))
@@ -276,7 +276,7 @@ def test_a_last_line_without_its_newline_never_misassigns(name: str, data: st.Da
 
 
 @given(st.sampled_from(sorted(ALL)), st.data())
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 def test_shuffled_items_give_the_same_figures(name: str, data: st.DataObject) -> None:
     line, _ = ALL[name]
     (whole,) = rows(f"{T}{line}\n")
@@ -291,7 +291,7 @@ def test_shuffled_items_give_the_same_figures(name: str, data: st.DataObject) ->
 
 
 @given(st.sampled_from(sorted(ALL)), st.sampled_from(sorted(ALL)), st.data())
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 def test_doubled_lines_keep_the_figures_of_the_first(name: str, other: str, data: st.DataObject) -> None:
     line, _ = ALL[name]
     glue = data.draw(st.sampled_from(["", " ", T, "\x1b[0m", "\x1b[0m" + T]))
@@ -304,7 +304,7 @@ def test_doubled_lines_keep_the_figures_of_the_first(name: str, other: str, data
 
 
 @given(st.sampled_from(sorted(ALL)), st.data())
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 def test_escapes_anywhere_change_nothing(name: str, data: st.DataObject) -> None:
     line, _ = ALL[name]
     at = data.draw(st.lists(st.integers(0, len(line)), max_size=6))
@@ -315,7 +315,7 @@ def test_escapes_anywhere_change_nothing(name: str, data: st.DataObject) -> None
 
 
 @given(st.sampled_from(sorted(ALL)), st.integers(40, 200))
-@settings(max_examples=150)
+@settings(max_examples=80, deadline=None)
 def test_lines_broken_by_a_terminal_are_joined(name: str, width: int) -> None:
     line, _ = ALL[name]
     text = f"{T}{line}"

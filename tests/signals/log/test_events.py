@@ -208,7 +208,7 @@ def test_a_request_s_own_words_are_no_events(wrap: str) -> None:
 
 
 @given(st.sampled_from([line for line, _, _, _ in LINES]), st.data())
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 def test_a_cut_event_never_gets_a_wrong_figure(line: str, data: st.DataObject) -> None:
     at = data.draw(st.integers(0, len(line)))
     newline = data.draw(st.booleans())
@@ -230,7 +230,7 @@ def _default_count(name: str, row: dict[str, Any]) -> bool:
 
 
 @given(st.lists(st.sampled_from([line for line, _, _, _ in LINES]), min_size=2, max_size=6), st.data())
-@settings(max_examples=30)
+@settings(max_examples=30, deadline=None)
 def test_mixed_and_mangled_lines_never_crash(parts: list[str], data: st.DataObject) -> None:
     text = data.draw(st.sampled_from(["", " ", "\n", "\n" + T, "\x1b[0m"])).join(parts)
     at = data.draw(st.integers(0, len(text)))

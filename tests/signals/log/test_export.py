@@ -7,7 +7,7 @@ import json
 from datetime import UTC, datetime
 from typing import Any
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.signals.log.given import log
@@ -70,6 +70,7 @@ def test_csv() -> None:
 
 
 @given(st.integers(0, 400))
+@settings(max_examples=50, deadline=None)
 def test_a_cut_export_is_survived(at: int) -> None:
     text = "".join(
         json.dumps({"log": line + "\n", "stream": "stderr", "time": "2026-11-30T03:37:55.25Z"}) + "\n" for line in LINES

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ridgeline.signals.lines import LogLines
@@ -165,6 +165,7 @@ def test_compressed_input_reads_the_same() -> None:
 
 
 @given(st.lists(st.text(st.characters(blacklist_categories=["Cs"]), max_size=60), max_size=8))
+@settings(max_examples=50, deadline=None)
 def test_any_text_is_framed_and_every_line_is_counted(parts: list[str]) -> None:
     text = "\n".join(parts)
     reading, _ = log(text)
@@ -172,10 +173,23 @@ def test_any_text_is_framed_and_every_line_is_counted(parts: list[str]) -> None:
 
 
 @given(st.binary(max_size=300))
+@settings(max_examples=50, deadline=None)
 def test_any_bytes_are_framed(data: bytes) -> None:
     log(data)
 
 
 @given(st.sampled_from([p[0] for p in PREFIXES]), st.integers(0, 60), st.sampled_from(["", "\n", " ", "[", "9"]))
+@settings(max_examples=50, deadline=None)
 def test_a_cut_prefix_never_crashes(prefix: str, at: int, tail: str) -> None:
     log(prefix[:at] + tail + BODY + "\n" + prefix[at:])
+
+
+def test_mixed_zones_are_each_read_and_said() -> None:
+    text = (
+        "2026-11-30T03:37:55.000000Z  WARN router::policy: one thing\n"
+        "2026-11-30T11:37:55.000000+08:00  WARN router::policy: same time\n"
+        f"[2026-11-30 03:37:55 TP0] {BODY}\n"
+    )
+    reading, tables = log(text)
+    assert reading.from_ts == reading.to_ts == AT == tables["batches"][0]["ts"]
+    assert any("some times carry a zone and some none" in note for note in reading.notes)

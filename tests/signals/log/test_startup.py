@@ -2,7 +2,7 @@
 """Start-up lines: launch arguments in both forms, the pool's line, secrets, cuts."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ridgeline.signals.log.server_args import arguments
@@ -41,6 +41,7 @@ def test_values_keep_their_commas_quotes_and_brackets() -> None:
 
 
 @given(st.integers(0, len(OLD)))
+@settings(max_examples=50, deadline=None)
 def test_a_cut_call_gives_only_whole_arguments(at: int) -> None:
     whole = arguments(OLD)
     found = arguments(OLD[:at])
@@ -49,6 +50,7 @@ def test_a_cut_call_gives_only_whole_arguments(at: int) -> None:
 
 
 @given(st.integers(0, len(NEW)))
+@settings(max_examples=50, deadline=None)
 def test_a_cut_dict_gives_only_whole_arguments(at: int) -> None:
     whole = arguments(NEW)
     found = arguments(NEW[:at])
@@ -57,6 +59,7 @@ def test_a_cut_dict_gives_only_whole_arguments(at: int) -> None:
 
 
 @given(st.text(max_size=80))
+@settings(max_examples=50, deadline=None)
 def test_any_text_behind_the_name_is_survived(text: str) -> None:
     arguments("ServerArgs(" + text)
     arguments("{" + text)
@@ -75,6 +78,7 @@ def test_the_pool_s_line(tail: str) -> None:
 
 
 @given(st.integers(0, len(POOL)))
+@settings(max_examples=50, deadline=None)
 def test_a_cut_pool_line_gives_no_wrong_figure(at: int) -> None:
     _, whole = log(f"[2026-11-30 03:36:40] {POOL}\n")
     _, cut = log(f"[2026-11-30 03:36:40] {POOL[:at]}")

@@ -149,6 +149,9 @@ class Clock:
             reading.note(
                 f"{shown}: times carry no zone; the wrapper's UTC times show them at UTC{_zone(self.shift_s)}, read so"
             )
+        elif self.naive and self.zoned and self.tz is None:
+            reading.clock = "naive"
+            reading.note(f"{shown}: some times carry a zone and some none; the latter are read as UTC (give --tz)")
         elif self.naive and self.tz is None:
             reading.clock = "naive"
             reading.note(f"{shown}: times carry no zone; read as UTC (give --tz if the server's clock was elsewhere)")

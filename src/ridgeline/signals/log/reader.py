@@ -55,6 +55,7 @@ PARSERS: Final[tuple[Parser, ...]] = (
 ESCAPES: Final = re.compile(rb"\x1b(?:\[[0-9;:?]*[ -/]*[@-~]|\][^\x07\x1b\n]{0,200}(?:\x07|\x1b\\)|[@-Z\\^_])")
 FULL_DATE: Final = re.compile(rb"(?<!\d)(19[7-9]\d|20\d\d)-\d\d-\d\d[ T]\d\d:\d\d:\d\d")
 LARGE_BYTES: Final = 4 << 20  # from here on threads are worth their start
+UNDATED_S: Final = 366 * 86400.0  # times without a date are read as of 1970: they are no span of time
 REQUEST_BYTES: Final = 32 << 20
 REQUEST_WORDS: Final = (
     r'^\s*(?:\{.{0,40}"event": ?"(?:request|scheduler)\.|\{"timestamp": ?"|Receive(?: OpenAI)?: obj=|Finish: obj=)'
@@ -124,7 +125,7 @@ def route(lines: LogLines, reading: Reading, requests: list[LogLines]) -> list[R
     Request-log lines are only collected: their parser is dear to start and cheap per line.
     """
     out: list[Rows] = []
-    known = lines.ts[~np.isnan(lines.ts)]
+    known = lines.ts[lines.ts > UNDATED_S]
     if len(known):
         reading.saw(float(known.min()), float(known.max()))
     lines, parts = unwrap(lines)
