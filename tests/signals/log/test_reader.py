@@ -190,3 +190,17 @@ def test_figures_of_a_recorded_run_equal_those_counted_by_hand(shared_dir: Path)
     statuses = Counter(re.findall(r'^\[[^\]]*\] INFO: .*HTTP/1\.1" (\d{3})', text, re.MULTILINE))
     assert Counter(row["template"].rsplit(" ", 1)[1] for row in tables["events"] if row["kind"] == "http") == statuses
     assert pa.array([row["ts"] for row in decode]).is_valid().to_pylist() == [True] * len(decode)
+
+
+def test_a_chunk_of_very_many_lines_is_read_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = composed(100)
+    _, whole = everything(text)
+    monkeypatch.setattr(reader, "RUN_LINES", 60)
+    reading, parts = everything(text)
+    assert parts == whole
+    assert reading.lines == text.count("\n")
+
+
+def test_a_batch_line_without_end_is_no_batch_line() -> None:
+    reading, tables = log("Decode batch, #running-req: 7, " + "x: 1.00, " * 100_000 + "\n")
+    assert (tables["batches"], reading.lines) == ([], 1)

@@ -21,6 +21,7 @@ from ridgeline.signals.log.version import narrow
 from ridgeline.signals.rows import Reading, Rows, rows_of
 
 HEADS: Final = ("Prefill batch", "Decode batch", "new fill batch. #seq: ", "#running-req: ")
+LINE_BYTES: Final = 4096  # no release prints so much; what does is some other thing
 # Two ranks of one batch print the same of these; throughput is measured by each rank itself.
 SAME: Final = (
     "new_seq", "new_tokens", "cached_tokens", "pending_tokens", "running", "waiting", "usage", "tokens", "swa_tokens",
@@ -33,6 +34,7 @@ def parse(lines: LogLines, reading: Reading) -> Parsed:
     maybe = np.zeros(len(lines), np.bool_)
     for head in HEADS:
         maybe |= np.asarray(pc.starts_with(lines.body, head))
+    maybe &= np.asarray(pc.binary_length(lines.body)) <= LINE_BYTES
     if not maybe.any():
         return Parsed([], maybe)
     picked = lines if maybe.all() else lines.pick(maybe)

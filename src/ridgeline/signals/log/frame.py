@@ -200,7 +200,7 @@ def _other(data: bytes, i: int, rows: _Frame, clock: Clock) -> None:
     text = data[start : min(end, start + HEAD_BYTES)].decode("utf-8", "replace")
     head = split_head(text)
     if head.boxed:
-        rows.end[i] = end - len(BOX_END.search(data[start:end])[0])  # type: ignore[index]
+        rows.end[i] = end - len(BOX_END.search(data[max(start, end - HEAD_BYTES) : end])[0])  # type: ignore[index]
     elif head.outer is not None or head.names:
         rows.end[i] = start + _end(data[start:end])
     if head.at == 0 and not head.prefixed:

@@ -55,6 +55,7 @@ PARSERS: Final[tuple[Parser, ...]] = (
 ESCAPES: Final = re.compile(rb"\x1b(?:\[[0-9;:?]*[ -/]*[@-~]|\][^\x07\x1b\n]{0,200}(?:\x07|\x1b\\)|[@-Z\\^_])")
 FULL_DATE: Final = re.compile(rb"(?<!\d)(19[7-9]\d|20\d\d)-\d\d-\d\d[ T]\d\d:\d\d:\d\d")
 LARGE_BYTES: Final = 4 << 20  # from here on threads are worth their start
+RUN_LINES: Final = 400_000
 UNDATED_S: Final = 366 * 86400.0  # times without a date are read as of 1970: they are no span of time
 REQUEST_BYTES: Final = 32 << 20
 REQUEST_WORDS: Final = (
@@ -192,7 +193,22 @@ def _runs(blob: Blob, reading: Reading, head: bytes) -> Iterator[tuple[I64 | int
             yield numbers, _clean(data, int(numbers[0]), reading)
         return
     for first, data in blob.chunks(reading):
-        yield first, _clean(data, first, reading)
+        for number, some in _short_runs(first, data):
+            yield number, _clean(some, number, reading)
+
+
+def _short_runs(first: int, data: bytes) -> Iterator[tuple[int, bytes]]:
+    """A chunk as it is, or in parts where it has so many lines that their columns would be large."""
+    if data.count(b"\n") <= RUN_LINES:
+        yield first, data
+        return
+    ends = np.flatnonzero(np.frombuffer(data, np.uint8) == 10)[RUN_LINES - 1 :: RUN_LINES] + 1
+    at = 0
+    for end in [*ends.tolist(), len(data)]:
+        if end > at:
+            yield first, data[at:end]
+        at = end
+        first += RUN_LINES
 
 
 def _last_second(lines: LogLines) -> int:

@@ -16,7 +16,8 @@ from ridgeline.signals.settings import ROLES, server_columns
 
 VOLATILE: Final = ("random_seed", "nccl_port", "port")  # differ from start to start without anyone's doing
 POOL: Final = re.compile(
-    r"max_total_num_tokens=(?P<max_total_num_tokens>\d+), chunked_prefill_size=(?P<chunked_prefill_size>-?\d+|None)(?=,)"
+    r"max_total_num_tokens=(?P<max_total_num_tokens>\d+),"
+    r" chunked_prefill_size=(?P<chunked_prefill_size>-?\d+|None)(?=,)"
     r"(?:, max_prefill_tokens=(?P<max_prefill_tokens>\d+)(?=,))?"
     r"(?:, max_running_requests=(?P<max_running_requests>\d+)(?=,))?"
     r"(?:, context_len=(?P<context_len>\d+)(?=,|\s*$))?"

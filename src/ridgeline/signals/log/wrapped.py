@@ -10,13 +10,16 @@ import pyarrow.compute as pc
 from ridgeline.signals.lines import LogLines, Mask
 from ridgeline.signals.log.batch_shape import plan
 
+LINE_CHARS: Final = 4096
 PART_CHARS: Final = 400
 PARTS: Final = 16  # a batch line of 500 characters in a narrow terminal
 DIGITS: Final = re.compile(r"\d+")
 BATCH: Final = r"^(?:Prefill|Decode) batch"
 STATS: Final = r"^(?:ReqTimeStats|Req Time Stats)\("
 STATS_WHOLE: Final = re.compile(r"(?:entry_time|start_time|start)=[\d.]+(?:, transfer_speed=.*)?$")
-STRANGER: Final = re.compile(r"(?:Prefill|Decode) batch|Req ?Time ?Stats|Traceback|INFO: |WARNING: |ERROR: |\{|\[(?:\d{4}-|\d\d:|[A-Z])")
+STRANGER: Final = re.compile(
+    r"(?:Prefill|Decode) batch|Req ?Time ?Stats|Traceback|INFO: |WARNING: |ERROR: |\{|\[(?:\d{4}-|\d\d:|[A-Z])"
+)
 
 
 def unwrap(lines: LogLines) -> tuple[LogLines, int]:
@@ -72,6 +75,8 @@ def _whole(lines: LogLines, i: int) -> tuple[str, int, bool] | None:
     they belong to its last number, and that number does not count.
     """
     glued = spaced = lines.body[i].as_py()
+    if len(glued) > LINE_CHARS:
+        return None
     found: tuple[str, int, bool] | None = None
     known = _complete(glued)
     for last in range(i + 1, min(i + PARTS, len(lines))):
