@@ -39,11 +39,14 @@ known AS (
     LEFT JOIN asked AS a ON a.rid = p.rid AND a.server IS NOT DISTINCT FROM p.server
     WHERE NOT coalesce(a.probe, FALSE) AND NOT coalesce(a.refused, FALSE)
         AND NOT (coalesce(a.role, '') = 'decode' AND p.rid IN (SELECT rid FROM prefilled))
-)
-SELECT rid, server, namespace, unit, basis, grain, length, seen_tokens, hashes, common_tokens, drift, drift_tokens,
-    ts, received_ts, dp_rank, worker, coalesce(routing_key, session_id) AS class, cached_tokens, source, line
-FROM known
-WHERE choice = 1 AND unit = $unit AND grain > 0 AND len(hashes) > 0
+),
+-- Where a server names ranks, a request without one was never given to any.
+placed AS (SELECT *, bool_or(dp_rank IS NOT NULL) OVER (PARTITION BY server) AS ranked FROM known)
+SELECT rid, server, namespace, unit, basis, grain, length, seen_tokens, hashes, common_tokens, neighbour_line, drift,
+    drift_tokens, ts, received_ts, dp_rank, worker, coalesce(routing_key, session_id) AS class, cached_tokens, source,
+    line
+FROM placed
+WHERE choice = 1 AND unit = $unit AND grain > 0 AND len(hashes) > 0 AND NOT (ranked AND dp_rank IS NULL)
 ORDER BY ts NULLS LAST, source, line
 """
 UNITS_SQL: Final = "SELECT unit, count(*) AS n FROM prompts WHERE unit IS NOT NULL GROUP BY unit ORDER BY unit DESC"
@@ -65,6 +68,7 @@ class Prompts:
     offsets: I64  # [n + 1]
     hashes: npt.NDArray[np.uint64]
     common: I64  # [n] exact common prefix with the neighbour
+    neighbour: I64  # [n] which prompt that is
     drift: tuple[str | None, ...]  # [n]
     drift_tokens: I64  # [n] 0: none
     space: I64  # [n] namespace
@@ -114,6 +118,8 @@ def load(view: View, unit: str) -> Prompts:
     places = [(s if w is None else w, r) for s, w, r in zip(servers, workers, ranks, strict=True)]
     order = sorted(set(places), key=lambda p: (str(p[0] or ""), -1 if p[1] is None else p[1]))
     at = {p: i for i, p in enumerate(order)}
+    here = {k: i for i, k in enumerate(zip(source.tolist(), _whole(table, "line").tolist(), strict=True))}
+    beside = _whole(table, "neighbour_line").tolist()
     return Prompts(
         unit=unit,
         length=np.where(length > 0, np.maximum(length, seen), seen),
@@ -123,6 +129,7 @@ def load(view: View, unit: str) -> Prompts:
         offsets=np.concatenate(([0], np.cumsum(counts))).astype(np.int64),
         hashes=hashes,
         common=_whole(table, "common_tokens"),
+        neighbour=np.array([here.get(k, -1) for k in zip(source.tolist(), beside, strict=True)], np.int64),
         drift=tuple(table["drift"].to_pylist()),
         drift_tokens=np.maximum(_whole(table, "drift_tokens"), 0),
         space=space,

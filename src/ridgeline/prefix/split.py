@@ -114,6 +114,9 @@ def split(view: View, page: int | None = None, pool: int | None = None) -> list[
         prompts = load(view, unit)
         if prompts.n:
             out.append(split_prompts(prompts, setting(view, prompts.places, page, pool)))
+    if len(out) > 1:
+        others = f"{out[1].prompts.n} other prompts are known as text only: they fill no page here"
+        out[0] = replace(out[0], notes=(*out[0].notes, others))
     return out
 
 
@@ -139,12 +142,15 @@ def split_prompts(prompts: Prompts, assumed: Setting) -> Split:
         pages, own, best = -(-found // step), np.minimum(found, limit), own_key
     routed = len(prompts.places) > 1 or prompts.places[0][1] is not None or assumed.alone is True
     keyed = bool((prompts.space >= 0).any())
+    # The neighbour was found in the order of the source; it counts where it came earlier in time as well.
+    earlier = (prompts.neighbour >= 0) & (prompts.neighbour < np.arange(prompts.n))
+    common = np.where(earlier, np.minimum(prompts.common, prompts.seen), 0)
     exact = anywhere
     if page is not None:
-        exact = np.maximum(steps(prompts, finest).reach(), np.minimum(prompts.common, prompts.seen))
+        exact = np.maximum(steps(prompts, finest).reach(), common)
         exact = np.maximum(np.minimum(exact, prompts.length - 1), anywhere)
     shown = np.maximum(np.minimum(prompts.seen, prompts.length - 1), exact)
-    drift = prompts.drift_tokens - np.maximum(exact - np.maximum(prompts.common, 0), 0)
+    drift = np.where(earlier, prompts.drift_tokens - np.maximum(exact - common, 0), 0)
     drift = np.clip(drift, 0, shown - exact)
     parts = Parts(
         length=prompts.length,
@@ -154,7 +160,7 @@ def split_prompts(prompts: Prompts, assumed: Setting) -> Split:
         key_split=anywhere - own_key if keyed else None,
         page_misaligned=exact - anywhere if page is not None else None,
         prompt_drift=drift if prompts.drifts_known else None,
-        never_seen=shown - exact - (drift if prompts.drifts_known else 0),
+        never_seen=shown - exact - drift,
         unseen=prompts.length - 1 - shown,
         computed=np.ones(prompts.n, np.int64),
     )
