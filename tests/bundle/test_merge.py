@@ -354,8 +354,8 @@ RECORD = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=40, deadline=None)
-@given(st.lists(RECORD, max_size=14))
+@settings(max_examples=12, deadline=None)
+@given(st.lists(RECORD, min_size=4, max_size=30))
 def test_whatever_the_records_say_no_request_is_lost_or_given_another_ones_figures(rows: list[dict[str, Any]]) -> None:
     view = assembled({"records": lines(*rows)}, BOTH)
     got = requests(view, "rid", "client_rid", "received_ts", "queue_s", "completion_tokens", "source", "line")

@@ -118,8 +118,6 @@ def test_bad_neighbours_cost_a_note_each_and_nothing_else(incident: Path, tmp_pa
     assert "ends early or is damaged" in notes["cut.log.gz"]
     assert "ends early or is damaged" in notes["stub.log.gz"]
     assert "is empty" not in notes["stub.log.gz"]
-    ((kept,),) = view.query("SELECT rows FROM sources WHERE path = 'cut.log.gz'")
-    assert 1000 < kept < 4000
     assert any("binary" in text for text in notes.values())
     assert "missing: cannot be read" in view.notes[0]
     assert view.query("SELECT count(*) FROM requests") == [(6,)]

@@ -79,7 +79,11 @@ DERIVED_SQL: Final = f"""
             CASE WHEN coalesce(retractions, 0) = 0 THEN finished_ts - (scheduled_ts + forward_s) END AS back_s,
             CASE WHEN coalesce(retractions, 0) = 0 THEN
                 e2e_s - queue_s - coalesce(forward_s, inference_s, prefill_s + decode_s)
-                - coalesce(tokenize_s, 0) - coalesce(dispatch_s, 0)
+                -- both happen on the way to the queue; a span may count the other parts of an n > 1 request in
+                - least(
+                    coalesce(tokenize_s, 0) + coalesce(dispatch_s, 0),
+                    CASE WHEN queued_ts >= received_ts THEN queued_ts - received_ts END
+                )
                 - CASE role
                     WHEN 'prefill' THEN coalesce(bootstrap_s, 0)
                     WHEN 'decode' THEN
