@@ -40,6 +40,8 @@ class Settings:
     max_prefill_tokens: int = 16_384
     chunked_prefill_size: int = 8192
     enable_mixed_chunk: bool = False
+    disable_overlap_schedule: bool = False
+    async_scheduling: bool = True
     prefill_decode_interval: int = 0
     prefill_max_requests: int = 0
     schedule_policy: str = "fcfs"
