@@ -21,6 +21,7 @@ VERBS: Final = (
     ("diagnose", "show", "ridgeline.cli.show:show", "Reprint the rows and source lines behind one piece of evidence."),
     ("diagnose", "request", "ridgeline.cli.request:request", "One request from head to tail, beside a normal twin."),
     ("diagnose", "classes", "ridgeline.cli.classes:classes", "Which classes of requests are slow, and by how much."),
+    ("diagnose", "prefix", "ridgeline.cli.prefix:prefix", "What a prefix cache could reuse, and what was lost."),
     ("diagnose", "causes", "ridgeline.cli.causes:causes", "The closed list of causes, or one of them as a page."),
     ("simulate", "scenario", "ridgeline.cli.scenario:scenario", "Make traffic: generated, or from a trace or a log."),
     ("simulate", "simulate", "ridgeline.cli.simulate:simulate", "Run a scenario under given scheduler settings."),

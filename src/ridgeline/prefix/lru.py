@@ -69,20 +69,21 @@ class Cache:
                 held[run] = here - gone
 
 
-def simulate(of: Runs, place: I64, capacity: list[int]) -> tuple[I64, I64]:
+def simulate(of: Runs, place: I64, capacity: list[int], behind: I64) -> tuple[I64, I64]:
     """([n] pages found on the prompt's own rank, [n] pages found on the best rank) at the moment each prompt comes.
 
-    `capacity` is in pages, one for each place. A prompt is there for the next one at once: requests that overlap in
-    time share from the first on.
+    `capacity` is in pages, one for each place; `behind` [n] are pages that come behind the prompt (its output), take
+    their room from the start and are of use to nobody. A prompt is there for the next one at once: requests that
+    overlap in time share from the first on.
     """
     caches = [Cache(size) for size in capacity]
     n = len(of.offsets) - 1
     own = np.zeros(n, np.int64)
     best = np.zeros(n, np.int64)
-    for i, rank in enumerate(place.tolist()):
+    for i, (rank, more) in enumerate(zip(place.tolist(), behind.tolist(), strict=True)):
         lo, hi = of.offsets[i], of.offsets[i + 1]
         number, pages = of.number[lo:hi], of.pages[lo:hi]
         own[i] = caches[rank].match(number, pages)
         best[i] = max(own[i], *(c.match(number, pages) for c in caches)) if len(caches) > 1 else own[i]
-        caches[rank].admit(number, pages)
+        caches[rank].admit([*number, -1 - i] if more else number, [*pages, more] if more else pages)
     return own, best

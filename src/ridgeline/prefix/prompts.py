@@ -19,7 +19,8 @@ WITH asked AS (
     SELECT rid, server, any_value(role) AS role, bool_or(coalesce(probe, FALSE)) AS probe,
         min(coalesce(scheduled_ts, received_ts, logged_ts)) AS ts, min(received_ts) AS received_ts,
         min(dp_rank) AS dp_rank, min(worker) AS worker, min(routing_key) AS routing_key, min(session_id) AS session_id,
-        min(cached_tokens) AS cached_tokens, min(prompt_tokens) AS prompt_tokens,
+        min(cached_tokens) AS cached_tokens, max(completion_tokens) AS completion_tokens,
+        min(prompt_tokens) AS prompt_tokens,
         bool_and(coalesce(
             state IN ('rejected', 'error') OR (state = 'aborted' AND cached_tokens IS NULL AND scheduled_ts IS NULL),
             FALSE)) AS refused
@@ -30,6 +31,7 @@ WITH asked AS (
 prefilled AS (SELECT DISTINCT rid FROM asked WHERE role = 'prefill'),
 known AS (
     SELECT p.*, a.ts, a.received_ts, a.dp_rank, a.worker, a.routing_key, a.session_id, a.cached_tokens,
+        a.completion_tokens,
         coalesce(p.tokens, CASE WHEN p.unit = 'tokens' THEN a.prompt_tokens END) AS length,
         row_number() OVER (
             PARTITION BY coalesce(p.rid, concat(p.source, ':', p.line)), p.server
@@ -43,8 +45,8 @@ known AS (
 -- Where a server names ranks, a request without one was never given to any.
 placed AS (SELECT *, bool_or(dp_rank IS NOT NULL) OVER (PARTITION BY server) AS ranked FROM known)
 SELECT rid, server, namespace, unit, basis, grain, length, seen_tokens, hashes, common_tokens, neighbour_line, drift,
-    drift_tokens, ts, received_ts, dp_rank, worker, coalesce(routing_key, session_id) AS class, cached_tokens, source,
-    line
+    drift_tokens, ts, received_ts, dp_rank, worker, coalesce(routing_key, session_id) AS class, cached_tokens,
+    completion_tokens, source, line
 FROM placed
 WHERE choice = 1 AND unit = $unit AND grain > 0 AND len(hashes) > 0 AND NOT (ranked AND dp_rank IS NULL)
 ORDER BY ts NULLS LAST, source, line
@@ -75,6 +77,7 @@ class Prompts:
     place: I64  # [n] rank of a server
     label: I64  # [n] class: routing key or session
     cached: I64  # [n] cached tokens as the engine said
+    outputs: I64  # [n] tokens produced
     ts: F64  # [n] arrival; order goes by entry into prefill where known
     source: I64  # [n]
     line: I64  # [n]
@@ -136,6 +139,7 @@ def load(view: View, unit: str) -> Prompts:
         place=np.array([at[p] for p in places], np.int64),
         label=label,
         cached=_whole(table, "cached_tokens"),
+        outputs=_whole(table, "completion_tokens"),
         ts=np.asarray(table["received_ts"].to_numpy(), np.float64),
         source=source,
         line=_whole(table, "line"),

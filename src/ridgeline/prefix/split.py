@@ -68,6 +68,7 @@ class Totals:
         None  # what the engine said it found, over `cached_of` tokens of the prompts that it said it of
     )
     cached_of: int | None = None
+    hit_of: int | None = None  # what this split finds on those prompts
 
     @property
     def lost(self) -> int:
@@ -99,6 +100,7 @@ class Split:
             out = replace(out, hit_blocks=int(self.pages[mask].sum()), blocks=int(blocks[mask].sum()))
         if said.any() and p.unit == "tokens":
             out = replace(out, cached=int(p.cached[said].sum()), cached_of=int(p.length[said].sum()))
+            out = replace(out, hit_of=int(parts.hit[said].sum()))
         return out
 
     def by(self, numbers: I64, names: tuple[str, ...], most: int = 20) -> list[tuple[str, Totals]]:
@@ -135,7 +137,8 @@ def split_prompts(prompts: Prompts, assumed: Setting) -> Split:
     pools = [size for size in assumed.pools if size]
     bounded = prompts.unit == "tokens" and len(pools) == len(prompts.places)
     if bounded:
-        pages, most = simulate(runs(paged, space), prompts.place, [size // step for size in pools])
+        behind = -(-np.maximum(prompts.outputs - 1, 0) // step)  # the last token's KV is never computed
+        pages, most = simulate(runs(paged, space), prompts.place, [size // step for size in pools], behind)
         own, best = np.minimum(pages * step, limit), np.minimum(most * step, limit)
     else:
         found = paged.reach(space ^ salted(prompts.place)) if len(prompts.places) > 1 else reached
@@ -188,8 +191,8 @@ def _notes(prompts: Prompts, assumed: Setting, page: int | None, finest: int, pa
     else:
         sizes = ", ".join(f"{size:,}" for size in sorted({size for size in assumed.pools if size}))
         out.append(
-            f"pool of {sizes} tokens a rank ({assumed.pool_from}), all of it free for the cache: running requests and"
-            " outputs take none, so eviction is a lower bound"
+            f"pool of {sizes} tokens a rank ({assumed.pool_from}); prompts and outputs fill it in order of time, the"
+            " least recent pages leave first, and what runs at the moment holds nothing back"
         )
     if parts.scattered_routing is None:
         out.append(
