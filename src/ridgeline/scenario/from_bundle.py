@@ -1,0 +1,295 @@
+"""A view's requests → traffic: arrivals, lengths, limits, prefix evidence, and what was observed of each.
+
+Server rows are the requests; a client's row of the same request fills what they lack. Three kinds of requests never
+leave a finished record and yet held memory: those refused after a retraction, those whose client left, and the parts
+of an n > 1 request; they are put back from what the client and the request log say. Requests turned away at the door
+(no token, no stamp) are left out and counted in a note.
+"""
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import numpy as np
+
+from ridgeline.bundle.view import View
+from ridgeline.model.errors import InputError
+from ridgeline.scenario.model import PS, make
+from ridgeline.scenario.prefixes import segments_of
+from ridgeline.scenario.traffic import OBSERVED, Floats, Traffic
+
+REQUESTS_SQL: Final = """
+    SELECT
+        rid, client_rid, parent_rid, choice, server, role, probe, state, n, prompt_tokens, prompt_chars,
+        max_new_tokens, params_logged, ignore_eos, priority, routing_key, lora, dp_rank_asked, dp_rank,
+        completion_tokens, cached_tokens, retractions, received_ts, dispatched_ts, queued_ts, scheduled_ts,
+        prefill_done_ts, first_token_ts, last_token_ts, finished_ts, queue_s, ttft_s, prefill_s, decode_s, tpot_s,
+        e2e_s, forward_s, request
+    FROM requests
+    WHERE received_ts IS NOT NULL AND role IS DISTINCT FROM 'gateway'
+    ORDER BY received_ts, request
+"""
+GROUPS_SQL: Final = """
+    SELECT request, max(number)
+    FROM request_attrs
+    WHERE name = 'prefix_group' AND number IS NOT NULL
+    GROUP BY request
+"""
+HASHES_SQL: Final = "SELECT rid, grain, hashes FROM prompts WHERE hashes IS NOT NULL AND grain > 0"
+CONTEXT_SQL: Final = "SELECT max(context_len), max(engine) FROM servers"
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One request as the simulator needs it, with the row it was observed in (None: a part nobody recorded)."""
+
+    rid: str
+    arrival_ts: float
+    prompt: int
+    output: int
+    max_new: int
+    cancel_ts: float | None
+    measured: bool
+    row: Row | None
+    client: Row | None
+    part: bool = False  # of an n > 1 request, entering the scheduler later than its parent arrived
+
+
+def traffic_of(view: View) -> Traffic:
+    """The traffic of the service that the view shows.
+
+    Raises:
+        InputError: no request has both an arrival and lengths.
+    """
+    rows = view.arrow(REQUESTS_SQL).to_pylist()
+    notes: list[str] = []
+    servers = [row for row in rows if row["role"] != "client"]
+    clients = [row for row in rows if row["role"] == "client"]
+    servers = one_service(servers, notes)
+    context, engine = view.one(CONTEXT_SQL)
+    asked = collect(servers, clients, context, engine, notes)
+    if not asked:
+        raise InputError("no request has an arrival, a prompt length and an output length: nothing to simulate")
+    asked.sort(key=lambda a: (a.arrival_ts, a.rid))
+    groups = dict(view.query(GROUPS_SQL))
+    hashes = {rid: (grain, tuple(values)) for rid, grain, values in view.query(HASHES_SQL)}
+    return assemble(asked, groups, hashes, notes)
+
+
+def one_service(rows: list[Row], notes: list[str]) -> list[Row]:
+    """Rows of the one server (or the decode side of a disaggregated pair) that saw most requests."""
+    decode = [row for row in rows if row["role"] == "decode"]
+    if decode:
+        notes.append("prefill and decode are apart: the decode side's requests are the traffic")
+        rows = decode
+    names = sorted({str(row["server"]) for row in rows})
+    if len(names) <= 1:
+        return rows
+    busiest = max(names, key=lambda name: (sum(str(row["server"]) == name for row in rows), name))
+    notes.append(f"{len(names)} servers: only {busiest}, the one with most requests, is taken")
+    return [row for row in rows if str(row["server"]) == busiest]
+
+
+def collect(
+    servers: list[Row], clients: list[Row], context: int | None, engine: str | None, notes: list[str]
+) -> list[Asked]:
+    """Every request that put work on the engine."""
+    by_id: dict[str, Row] = {}
+    for row in clients:
+        for key in (row["client_rid"], row["rid"]):
+            if key is not None:
+                by_id.setdefault(key, row)
+    rate = tokens_per_char([*servers, *clients])
+    outputs = [row["completion_tokens"] for row in [*servers, *clients] if row["completion_tokens"]]
+    usual = int(statistics.median(outputs)) if outputs else 1
+    asked: list[Asked] = []
+    seen: set[int] = set()
+    turned_away = unknown = hidden = 0
+    parts: dict[str, int] = {}
+    for row in servers:
+        client = next((by_id[k] for k in (row["rid"], row["client_rid"], row["parent_rid"]) if k in by_id), None)
+        if client is not None:
+            seen.add(client["request"])
+            if row["choice"] is not None:
+                parts[client["rid"]] = parts.get(client["rid"], 0) + 1
+        if refused_at_the_door(row):
+            turned_away += 1
+            continue
+        one = request_of(row, client, rate, usual, context)
+        if one is None:
+            unknown += 1
+            continue
+        asked.append(one)
+    for row in clients:
+        missing = (row["n"] or 1) - parts.get(row["rid"], 0)
+        alone = row["request"] not in seen
+        if alone and (refused_at_the_door(row) or (servers and row["state"] == "error")):
+            turned_away += 1
+            continue
+        if not alone and ((row["n"] or 1) == 1 or row["rid"] not in parts or missing <= 0):
+            continue
+        one = request_of(row, row, rate, usual, context)
+        if one is None:
+            unknown += 1
+            continue
+        share = replace(one, output=max(1, one.output // max(1, row["n"] or 1)))
+        if alone:
+            asked.append(share if (row["n"] or 1) > 1 else one)
+            missing -= 1
+        # vLLM writes one part of an n > 1 request; its siblings ran beside it all the same
+        asked.extend(
+            replace(share, rid=f"{one.rid}#{k}", measured=False, row=None, client=None) for k in range(missing)
+        )
+        hidden += max(0, missing)
+    if turned_away:
+        notes.append(f"{turned_away} requests were turned away at the door (queue full, lost connections): left out")
+    if unknown:
+        notes.append(f"{unknown} requests name no prompt length: left out")
+    if hidden:
+        notes.append(f"{hidden} parts of n > 1 requests left no record: put back beside their sibling")
+    if engine == "sglang" and any(row["max_new_tokens"] is None and not row["params_logged"] for row in servers):
+        notes.append("max_new_tokens is not in the logs: the output length stands for it (log requests at level 1)")
+    return asked
+
+
+def refused_at_the_door(row: Row) -> bool:
+    """Rejected or failed before the scheduler computed anything for it."""
+    touched = (row["completion_tokens"] or 0) > 0 or row["scheduled_ts"] is not None or row["first_token_ts"] is not None
+    return row["state"] == "rejected" and not touched
+
+
+def tokens_per_char(rows: Sequence[Row]) -> float | None:
+    """Median prompt tokens per prompt character."""
+    rates = [r["prompt_tokens"] / r["prompt_chars"] for r in rows if r["prompt_tokens"] and r["prompt_chars"]]
+    return statistics.median(rates) if rates else None
+
+
+def request_of(row: Row, client: Row | None, rate: float | None, usual: int, context: int | None) -> Asked | None:
+    """The request behind one row; None where not even its prompt length is known."""
+    both = (row, client or row)
+    prompt = next((r["prompt_tokens"] for r in both if r["prompt_tokens"]), None)
+    if prompt is None and rate is not None:
+        chars = next((r["prompt_chars"] for r in both if r["prompt_chars"]), None)
+        prompt = max(1, round(chars * rate)) if chars else None
+    if prompt is None:
+        return None
+    arrival = float(row["received_ts"])
+    if client is not None and arrival == int(arrival):
+        arrival = float(client["received_ts"])  # a log that knows whole seconds only
+    # SGLang first computes the shared prompt of n > 1, then hands the parts to the scheduler
+    part = row["choice"] is not None and row["queued_ts"] is not None and row["queued_ts"] > arrival + 0.001
+    if part:
+        arrival = float(row["queued_ts"])
+    finished = row["state"] == "finished"
+    output = next((r["completion_tokens"] for r in both if r["completion_tokens"] is not None), None)
+    limit = next((r["max_new_tokens"] for r in both if r["max_new_tokens"]), None)
+    if limit is None:
+        open_end = bool(row["params_logged"]) and context is not None
+        limit = max(1, (context or 0) - prompt - 1) if open_end else max(output or usual, 1)
+    cancel: float | None = None
+    if output is None or (output == 0 and not finished):
+        ends = [r["finished_ts"] for r in both if r["finished_ts"] is not None]
+        output = limit
+        if not finished and ends:
+            cancel = max(float(min(ends)), arrival)
+    return Asked(
+        str(row["rid"]), arrival, int(prompt), max(1, int(output)), max(1, int(limit), int(output)), cancel,
+        measured=finished and not row["probe"], row=row, client=client, part=part,
+    )  # fmt: skip
+
+
+def stamps_of(one: Asked, origin: float) -> dict[str, float]:
+    """What was observed of a request, by the names of `OBSERVED`; NaN where nobody said."""
+    out = dict.fromkeys(OBSERVED, float("nan"))
+    row = one.row
+    if row is None:
+        return out
+    other = one.client or row
+
+    def of(name: str, fallback: bool = True) -> float:
+        value = row[name] if row[name] is not None else (other[name] if fallback else None)
+        return float("nan") if value is None else float(value)
+
+    for name in ("queue_s", "cached_tokens", "retractions", "dp_rank"):
+        out[name] = of(name)
+    if one.measured:
+        out["tpot_s"] = of("tpot_s")
+        if not one.part:
+            out["ttft_s"], out["e2e_s"] = of("ttft_s"), of("e2e_s")
+    scheduled = of("scheduled_ts", False)
+    queued = of("queued_ts", False)
+    first = of("prefill_done_ts", False)
+    if np.isnan(first):
+        first = of("first_token_ts", False)
+    if np.isnan(scheduled) and row["prefill_s"] is not None:
+        scheduled = first - float(row["prefill_s"])
+    if np.isnan(queued):
+        queued = scheduled - out["queue_s"]
+    last = of("last_token_ts", False)
+    if row["forward_s"] is not None and not row["retractions"]:
+        if np.isnan(scheduled):
+            scheduled = of("finished_ts", False) - float(row["forward_s"])  # the way back is a few milliseconds
+        last = scheduled + float(row["forward_s"])
+    if np.isnan(last) and row["decode_s"] is not None:
+        last = first + float(row["decode_s"])
+    out["queued"], out["scheduled"] = queued - origin, scheduled - origin
+    out["first"], out["last"] = first - origin, last - origin
+    return out
+
+
+def number_of(texts: Sequence[str | None]) -> list[int]:
+    """Texts as small numbers from 1 in order of appearance; 0 for none."""
+    ids: dict[str, int] = {}
+    return [0 if text is None else ids.setdefault(text, len(ids) + 1) for text in texts]
+
+
+def assemble(
+    asked: Sequence[Asked], groups: dict[int, float], hashes: dict[str, tuple[int, tuple[int, ...]]], notes: list[str]
+) -> Traffic:
+    """Columns and segments of requests that are in order of arrival."""
+    origin = asked[0].arrival_ts
+    stamps = [stamps_of(one, origin) for one in asked]
+    observed: dict[str, Floats] = {name: np.array([s[name] for s in stamps]) for name in OBSERVED}
+
+    def column(name: str, default: int) -> list[int]:
+        return [default if a.row is None or a.row[name] is None else int(a.row[name]) for a in asked]
+
+    ids = [[k for k in (a.rid.split("#")[0], *((a.client["rid"], a.client["client_rid"]) if a.client else ())) if k]
+           for a in asked]  # fmt: skip
+    prefix, segments = segments_of(
+        [a.prompt for a in asked],
+        observed["cached_tokens"],
+        [next((int(groups[r["request"]]) for r in (a.row, a.client) if r and r["request"] in groups), None) for a in asked],
+        [next((hashes[k] for k in keys if k in hashes), None) for keys in ids],
+    )
+    if prefix == "none":
+        notes.append("nothing shows which prompts share a prefix: sharing is ignored, the pool's effective size fitted")
+    scenario = make(
+        {
+            "arrival_ps": np.array([round((a.arrival_ts - origin) * PS) for a in asked]),
+            "input_tokens": np.array([a.prompt for a in asked]),
+            "output_tokens": np.array([a.output for a in asked]),
+            "max_new_tokens": np.array([a.max_new for a in asked]),
+            "cancel_ps": np.array([0 if a.cancel_ts is None else max(1, round((a.cancel_ts - origin) * PS)) for a in asked]),
+            "ignore_eos": np.array(column("ignore_eos", 0)),
+            "priority": np.array(column("priority", 0)),
+            "dp_rank": np.array(column("dp_rank_asked", -1)),
+            "routing_key": np.array(number_of([a.row["routing_key"] if a.row else None for a in asked])),
+            "lora": np.array(number_of([a.row["lora"] if a.row else None for a in asked])),
+        },
+        segments,
+        source="the requests of the evidence",
+    )
+    return Traffic(
+        scenario,
+        tuple(a.rid for a in asked),
+        origin,
+        observed,
+        np.array([a.measured for a in asked], np.bool_),
+        tuple(str(a.row["state"]) if a.row else "hidden" for a in asked),
+        prefix,
+        tuple(notes),
+    )

@@ -1,0 +1,80 @@
+"""Observed and predicted figures, with bounds: mean, p50, p90, p99 of queue, TTFT, TPOT and E2E."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ridgeline.scenario.traffic import Traffic
+from ridgeline.sim.fit.run import Floats
+
+METRICS: Final = ("queue_s", "ttft_s", "tpot_s", "e2e_s")
+STATISTICS: Final = ("mean", "p50", "p90", "p99")
+QUANTILES: Final = (0.5, 0.9, 0.99)
+
+FLOOR: Final = 0.02
+"""Half width that no interval goes below, as a share of the figure: steps vary even where the fit is exact."""
+FLOOR_S: Final = 0.001
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One figure in seconds; ``low`` and ``high`` bound ``predicted``; None: the evidence does not say."""
+
+    observed: float | None
+    predicted: float | None
+    error: float | None
+    low: float | None
+    high: float | None
+
+
+NOTHING = Figure(None, None, None, None, None)
+
+
+def statistics_of(values: Floats) -> Floats:
+    """Mean and the quantiles of `QUANTILES` (linear interpolation)."""
+    return np.array([float(np.mean(values)), *(float(q) for q in np.quantile(values, QUANTILES))])
+
+
+def observed_and_predicted(
+    traffic: Traffic, predicted: Mapping[str, Floats], rows: NDArray[np.int64], name: str
+) -> tuple[Floats | None, Floats | None]:
+    """Statistics of metric ``name`` over those ``rows`` where it was observed (predicted: all, where none was)."""
+    use = rows[traffic.known(name)[rows]]
+    seen = statistics_of(traffic.observed[name][use]) if len(use) else None
+    over = use if len(use) else rows[traffic.measured[rows]]
+    guess = predicted[name][over]
+    guess = guess[~np.isnan(guess)]
+    if len(guess) == 0 or (len(use) and len(guess) < len(use) / 2):
+        return seen, None
+    return seen, statistics_of(guess)
+
+
+def half_widths(guess: Floats, members: Sequence[Floats], held_out: Floats | None, stretch: float) -> Floats:
+    """Half widths of the intervals around ``guess``.
+
+    Three independent parts, added in quadrature: twice the spread of refits on resampled requests, the error that a fit
+    on the first half of the training part made on its second half (relative), and a floor. ``stretch`` >= 1 widens
+    the whole where the predicted part leaves what the fit has seen.
+    """
+    spread = 2 * np.std(np.array(members), axis=0) if len(members) > 1 else np.zeros_like(guess)
+    drift = np.abs(held_out) * guess if held_out is not None else np.zeros_like(guess)
+    floor = np.maximum(FLOOR * guess, FLOOR_S)
+    widths: Floats = stretch * np.sqrt(spread**2 + drift**2 + floor**2)
+    return widths
+
+
+def figures(observed: Floats | None, guess: Floats | None, widths: Floats | None) -> dict[str, Figure]:
+    """The four figures of one metric."""
+    out: dict[str, Figure] = {}
+    for index, statistic in enumerate(STATISTICS):
+        seen = None if observed is None else float(observed[index])
+        value = None if guess is None else float(guess[index])
+        error = None if seen is None or value is None or seen == 0 else value / seen - 1
+        wide = None if widths is None or value is None else float(widths[index])
+        low = None if wide is None or value is None else max(0.0, value - wide)
+        high = None if wide is None or value is None else value + wide
+        out[statistic] = Figure(seen, value, error, low, high)
+    return out

@@ -1,0 +1,156 @@
+"""Fit on the first part of a traffic, simulate the whole of it, compare the rest with what was observed."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ridgeline.scenario.model import take
+from ridgeline.scenario.traffic import Traffic
+from ridgeline.sim.fidelity.figures import (
+    METRICS,
+    NOTHING,
+    STATISTICS,
+    Figure,
+    figures,
+    half_widths,
+    observed_and_predicted,
+)
+from ridgeline.sim.fidelity.gate import judge
+from ridgeline.sim.fit.choices import choices_of
+from ridgeline.sim.fit.configured import Configured, is_pipelined
+from ridgeline.sim.fit.fit import Fitted, descend, fit, simulated
+from ridgeline.sim.fit.hull import outside
+from ridgeline.sim.fit.run import FEATURES, Floats, Runner
+
+Rows = NDArray[np.int64]
+
+MEMBERS: Final = 8
+MEMBER_SWEEPS: Final = 3
+MOST: Final = 8000
+"""Requests simulated at most: a longer traffic is cut (half of them before the split)."""
+
+
+@dataclass(frozen=True)
+class Fidelity:
+    """The answer: figures by metric and statistic, trust and why; `fitted` None where nothing could be fitted."""
+
+    split: float
+    fitted: Fitted | None
+    pipelined: bool | None
+    figures: dict[str, dict[str, Figure]]
+    trust: bool
+    why: tuple[str, ...]
+    trained: int
+    tested: int
+    outside: float | None
+    cached_tokens: tuple[float | None, float | None]
+    retractions: tuple[float | None, float | None]
+
+    @property
+    def computed(self) -> bool:
+        """Whether any figure compares a prediction with an observation."""
+        return any(f.observed is not None and f.predicted is not None for m in self.figures.values() for f in m.values())
+
+
+def fidelity(traffic: Traffic, setup: Configured, runner: Runner, split: float = 0.5, seed: int = 0) -> Fidelity:
+    """Fit on the requests before the split (a share of the requests, by arrival), predict those after it."""
+    traffic, cut_note = shortened(traffic, split)
+    train, test = parts(traffic, split)
+    assumed = (*cut_note, *traffic.notes, *setup.assumed)
+    nothing = {metric: dict.fromkeys(STATISTICS, NOTHING) for metric in METRICS}
+    best = fit(traffic, choices_of(setup, traffic), train, runner)
+    if best is None:
+        seen = {m: figures(observed_and_predicted(traffic, {m: np.full(traffic.n, np.nan)}, test, m)[0], None, None)
+                for m in METRICS}  # fmt: skip
+        why = ("too few requests with observed times before the split to fit a time model", *assumed)
+        return Fidelity(split, None, None, seen or nothing, False, why, len(train), len(test), None, (None, None),
+                        (None, None))  # fmt: skip
+    run, predicted = simulated(traffic, best, runner)
+    members = [simulated(traffic, member, runner)[1] for member in refits(traffic, best, train, runner, seed)]
+    earlier = drift(traffic, best, train, runner)
+    beyond = outside(run.steps, run.last, train, test)
+    answer: dict[str, dict[str, Figure]] = {}
+    for metric in METRICS:
+        seen_values, guess = observed_and_predicted(traffic, predicted, test, metric)
+        widths: Floats | None = None
+        if guess is not None:
+            spread = [g for g in (observed_and_predicted(traffic, m, test, metric)[1] for m in members) if g is not None]
+            widths = half_widths(guess, spread, earlier.get(metric), 1 + beyond)
+        answer[metric] = figures(seen_values, guess, widths)
+    trust, why = judge(answer, assumed)
+    return Fidelity(
+        split, best, is_pipelined(best.settings), answer, trust, why, len(train), int(traffic.measured[test].sum()), beyond,
+        totals(traffic, traffic.observed["cached_tokens"], run.cached_tokens, test),
+        totals(traffic, traffic.observed["retractions"], run.retractions, test),
+    )  # fmt: skip
+
+
+def parts(traffic: Traffic, split: float) -> tuple[Rows, Rows]:
+    """Rows before and after the split; parts of requests that nobody recorded count on neither side."""
+    rows = np.flatnonzero(np.array([state != "hidden" for state in traffic.outcome]))
+    at = int(len(rows) * split)
+    return rows[:at], rows[at:]
+
+
+def shortened(traffic: Traffic, split: float) -> tuple[Traffic, tuple[str, ...]]:
+    """A traffic of at most `MOST` requests: those around the split, if it is longer."""
+    if traffic.n <= MOST:
+        return traffic, ()
+    at = int(traffic.n * split)
+    low = max(0, min(at - MOST // 2, traffic.n - MOST))
+    rows = np.arange(low, low + MOST)
+    scenario = take(traffic.scenario, rows)
+    start = int(scenario["arrival_ps"][0])
+    columns = dict(scenario.columns)
+    columns["arrival_ps"] = columns["arrival_ps"] - start
+    columns["cancel_ps"] = np.maximum(0, columns["cancel_ps"] - start)
+    shift = start / 1e12
+    stamps = ("queued", "scheduled", "first", "last")
+    observed = {k: v[rows] - (shift if k in stamps else 0) for k, v in traffic.observed.items()}
+    cut = replace(
+        traffic, scenario=replace(scenario, columns=columns), rids=tuple(traffic.rids[i] for i in rows),
+        origin_ts=traffic.origin_ts + shift, observed=observed, measured=traffic.measured[rows],
+        outcome=tuple(traffic.outcome[i] for i in rows),
+    )  # fmt: skip
+    return cut, (f"{traffic.n} requests: the {MOST} around the split are taken",)
+
+
+def refits(traffic: Traffic, best: Fitted, train: Rows, runner: Runner, seed: int) -> Sequence[Fitted]:
+    """Fits on resampled blocks of the training requests (ten blocks, drawn with replacement)."""
+    draw = np.random.default_rng(seed)
+    blocks = [b for b in np.array_split(train, min(10, max(1, len(train) // 4))) if len(b)]
+    floors = np.zeros(len(FEATURES))
+    out: list[Fitted] = []
+    for _ in range(MEMBERS):
+        rows = np.sort(np.concatenate([blocks[i] for i in draw.integers(0, len(blocks), len(blocks))]))
+        out.append(descend(traffic, best, rows, runner, floors, MEMBER_SWEEPS))
+    return out
+
+
+def drift(traffic: Traffic, best: Fitted, train: Rows, runner: Runner) -> dict[str, Floats]:
+    """Relative error, by statistic, that a fit on the earlier half of the training part makes on its later half."""
+    half = len(train) // 2
+    earlier, later = train[:half], train[half:]
+    if half < 12:
+        return {}
+    fitted = descend(traffic, best, earlier, runner, np.zeros(len(FEATURES)), 2 * MEMBER_SWEEPS)
+    _run, predicted = simulated(traffic, fitted, runner)
+    out: dict[str, Floats] = {}
+    for metric in METRICS:
+        seen, guess = observed_and_predicted(traffic, predicted, later, metric)
+        if seen is not None and guess is not None:
+            off = np.abs(guess - seen)
+            out[metric] = np.divide(off, seen, out=np.zeros_like(off), where=seen > 0)
+    return out
+
+
+def totals(traffic: Traffic, seen: Floats, guess: Floats, rows: Rows) -> tuple[float | None, float | None]:
+    """Sums of an observed and a predicted count over the rows where it was observed."""
+    use = rows[(traffic.measured & ~np.isnan(seen))[rows]]
+    if len(use) == 0:
+        return None, None
+    return float(seen[use].sum()), float(np.nansum(guess[use]))
+

@@ -1,0 +1,109 @@
+"""A view's configuration → settings of the simulator, and what had to be assumed."""
+
+from dataclasses import dataclass, replace
+from typing import Any, Final, get_type_hints
+
+from ridgeline.bundle.view import View
+from ridgeline.sim.settings import Settings, parse_value
+
+SERVERS_SQL: Final = """
+    SELECT server, role, engine, version, pool_tokens, max_running, page_size, max_prefill_tokens,
+        chunked_prefill_size, context_len, dp_size
+    FROM servers
+    ORDER BY boot_ts NULLS FIRST, server
+"""
+CONFIG_SQL: Final = "SELECT server, key, value FROM config WHERE value IS NOT NULL ORDER BY ts NULLS FIRST, source, line"
+
+OWN: Final = frozenset({"engine", "version", "workers", "decode_workers", "router", "dp_size", "context_length"})
+"""Settings that the generic copy by name leaves alone: they come from the `servers` table or mean something else."""
+NEVER_SHORT: Final = 50_000_000
+"""Pool taken where nothing names one."""
+
+
+@dataclass(frozen=True)
+class Configured:
+    """Settings read from the evidence; `pipelined`: the next step is scheduled while one runs (None: nothing says);
+    `assumed`: in words."""
+
+    settings: Settings
+    pipelined: bool | None
+    pool_known: bool
+    assumed: tuple[str, ...]
+
+
+def configured(view: View) -> Configured:
+    """Settings of the busiest kind of server in the view; engine defaults where the evidence is silent, and said."""
+    servers = view.query(SERVERS_SQL)
+    server = next((s for s in servers if s[1] in (None, "unified")), servers[0] if servers else None)
+    name = server[0] if server else None
+    config: dict[str, str] = {}
+    for owner, key, value in view.query(CONFIG_SQL):
+        if owner in (None, name) and str(value).lower() not in ("null", "none", ""):
+            config[str(key).rsplit(".", 1)[-1]] = str(value)
+    assumed: list[str] = []
+    engine = str(server[2]) if server and server[2] in ("sglang", "vllm") else "sglang"
+    if not server or server[2] not in ("sglang", "vllm"):
+        assumed.append("engine: nothing names it, SGLang is assumed")
+    changes = from_sglang(config) if engine == "sglang" else from_vllm(config, assumed)
+    changes["engine"] = engine
+    if server:
+        for index, field in ((3, "version"), (5, "max_running_requests"), (6, "page_size"), (9, "context_length"),
+                             (10, "dp_size")):  # fmt: skip
+            if server[index] is not None:
+                changes[field] = server[index]
+        if engine == "sglang":
+            changes |= {field: server[index] for index, field in ((7, "max_prefill_tokens"), (8, "chunked_prefill_size"))
+                        if server[index] is not None}  # fmt: skip
+    pool = server[4] if server else None
+    if pool is None and "num_gpu_blocks" in config and "block_size" in config:
+        pool = int(float(config["num_gpu_blocks"])) * int(float(config["block_size"]))
+    if pool is None:
+        assumed.append("KV pool: nothing names its size, taken as never short")
+    changes["max_total_num_tokens"] = pool or NEVER_SHORT
+    if "max_running_requests" not in changes:
+        assumed.append("running limit: nothing names it, the engine's default is assumed")
+    overlap = config.get("async_scheduling") if engine == "vllm" else config.get("disable_overlap_schedule")
+    if overlap is None:
+        assumed.append("pipelined scheduling: nothing says, both are tried and the better fit kept")
+    pipelined = None if overlap is None else overlap.lower() == ("true" if engine == "vllm" else "false")
+    settings = replace(Settings(engine=engine, version=str(changes["version"])) if "version" in changes
+                       else Settings(engine=engine), **changes)  # fmt: skip
+    return Configured(settings, pipelined, pool is not None, tuple(assumed))
+
+
+def with_pipelining(settings: Settings, pipelined: bool) -> Settings:
+    """The settings with the engine's own flag for pipelined scheduling set."""
+    if settings.engine == "vllm":
+        return replace(settings, async_scheduling=pipelined)
+    return replace(settings, disable_overlap_schedule=not pipelined)
+
+
+def is_pipelined(settings: Settings) -> bool:
+    """Whether the next step is scheduled while one runs."""
+    return settings.async_scheduling if settings.engine == "vllm" else not settings.disable_overlap_schedule
+
+
+def from_sglang(config: dict[str, str]) -> dict[str, Any]:
+    """Settings whose name is a server argument in the configuration."""
+    kinds = get_type_hints(Settings)
+    out: dict[str, Any] = {}
+    for key, kind in kinds.items():
+        if key in config and key not in OWN:
+            out[key] = parse_value(key, config[key], kind)
+    if out.get("load_balance_method") == "follow_bootstrap_room":
+        del out["load_balance_method"]
+    return out
+
+
+def from_vllm(config: dict[str, str], assumed: list[str]) -> dict[str, Any]:
+    """vLLM's names on the settings that mean the same: the token budget of a step, sequences, blocks."""
+    out: dict[str, Any] = {"max_running_requests": int(float(config.get("max_num_seqs", 256)))}
+    budget = config.get("max_num_batched_tokens")
+    if budget is None:
+        assumed.append("max_num_batched_tokens: nothing names it, 2048 is assumed")
+    out["chunked_prefill_size"] = int(float(budget or 2048))
+    out["page_size"] = int(float(config.get("block_size", 16)))
+    out["disable_radix_cache"] = str(config.get("enable_prefix_caching", "true")).lower() == "false"
+    if config.get("policy") == "priority":
+        out["schedule_policy"] = "priority"
+    return out

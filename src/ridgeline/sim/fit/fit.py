@@ -1,0 +1,147 @@
+"""The fit: simulate the training part, solve for the coefficients its observed intervals want, repeat.
+
+One simulation with guessed coefficients tells which steps lie in each request's intervals; the equations of `regress`
+give better coefficients; half of the step is taken and the run simulated again. The best run by `loss` on the training
+part is kept. Where a feature of the server is unknown (pipelining, the pool's effective size without prefix evidence)
+each alternative is fitted and the one with the least loss kept.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ridgeline.scenario.model import PS, Scenario
+from ridgeline.scenario.traffic import Traffic
+from ridgeline.sim.fit.loss import HOPELESS, loss, predicted
+from ridgeline.sim.fit.regress import equations, solve
+from ridgeline.sim.fit.run import FEATURES, Floats, Run, Runner
+from ridgeline.sim.settings import Settings
+from ridgeline.sim.timing import TimeModel
+
+Rows = NDArray[np.int64]
+
+SWEEPS = 10
+WARM_UP = 4
+"""First requests of a run pay for compiling and lazy loading; they are left out of the fit."""
+FEWEST = 8
+"""Below this many usable requests nothing is fitted."""
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """Coefficients (s per unit of `FEATURES`), the settings they belong to, and how well they fit."""
+
+    coefficients: Floats
+    settings: Settings
+    front_s: float
+    back_first_s: float
+    back_s: float
+    loss: float
+    requests: int
+    evidence: str  # "engine stamps" | "arrival to first and last token"
+
+    @property
+    def model(self) -> TimeModel:
+        """The coefficients in whole picoseconds."""
+        return time_model(self.coefficients, f"fitted on {self.requests} requests")
+
+
+def time_model(coefficients: Floats, label: str) -> TimeModel:
+    """A time model from coefficients in seconds."""
+    a, b, c, d, e, g = (max(0, round(float(x) * PS)) for x in coefficients)
+    return TimeModel(label, max(1, a), b, c, d, e, g)
+
+
+def delayed(scenario: Scenario, front_s: float) -> Scenario:
+    """The scenario as the scheduler sees it: every arrival and cancellation ``front_s`` later."""
+    shift = round(front_s * PS)
+    if shift == 0:
+        return scenario
+    columns = dict(scenario.columns)
+    columns["arrival_ps"] = columns["arrival_ps"] + shift
+    columns["cancel_ps"] = np.where(columns["cancel_ps"] > 0, columns["cancel_ps"] + shift, 0)
+    return replace(scenario, columns=columns)
+
+
+def simulated(traffic: Traffic, fitted: Fitted, runner: Runner) -> tuple[Run, dict[str, Floats]]:
+    """The whole traffic under a fit: the run and the predicted figures."""
+    run = runner(delayed(traffic.scenario, fitted.front_s), fitted.settings, fitted.model)
+    return run, predicted(traffic, run, fitted.front_s, fitted.back_first_s, fitted.back_s)
+
+
+def overheads(traffic: Traffic, rows: Rows) -> tuple[float, float, float]:
+    """Seconds from arrival to scheduler, and from the engine's first and last token back to the caller.
+
+    The way in is a low quantile, because the stamp of entry waits for the running step to end; 0 where unknown.
+    """
+    seen = traffic.observed
+    arrival = traffic.arrival_s
+
+    def of(values: Floats, share: float) -> float:
+        good = values[rows][~np.isnan(values[rows])]
+        return max(0.0, float(np.quantile(good, share))) if len(good) >= FEWEST else 0.0
+
+    front = of(seen["queued"] - arrival, 0.1)
+    back_first = of(seen["ttft_s"] - (seen["first"] - arrival), 0.5)
+    back = of(seen["e2e_s"] - (seen["last"] - arrival), 0.5)
+    return front, back_first, back
+
+
+def first_guess(traffic: Traffic, rows: Rows) -> Floats:
+    """Coefficients of the right size to start from: TPOT as the step, prefill time per token as the prefill."""
+    seen = traffic.observed
+    prompts = traffic.scenario["input_tokens"]
+    tokens = traffic.scenario["output_tokens"]
+
+    def middle(values: Floats, otherwise: float) -> float:
+        good = values[rows][np.isfinite(values[rows]) & (values[rows] > 0)]
+        return float(np.median(good)) if len(good) else otherwise
+
+    step = middle(seen["tpot_s"], middle(seen["e2e_s"] / np.maximum(tokens, 1) / 4, 0.02))
+    prefill = middle((seen["first"] - seen["scheduled"]) / prompts, step / 200)
+    return np.array([step * 0.5, prefill * 0.3, 0.0, step * 0.002, step * 2e-6, step * 1e-4])
+
+
+def descend(
+    traffic: Traffic, start: Fitted, rows: Rows, runner: Runner, floors: Floats, sweeps: int = SWEEPS,
+    judged: Rows | None = None,
+) -> Fitted:  # fmt: skip
+    """Sweeps of simulate and solve from ``start``; the best by loss on ``judged`` (default: ``rows``)."""
+    best = replace(start, loss=HOPELESS)
+    now = start
+    for _ in range(sweeps):
+        run, figures = simulated(traffic, now, runner)
+        now = replace(now, loss=loss(traffic, run, figures, rows if judged is None else judged))
+        if now.loss < best.loss:
+            best = now
+        system = equations(traffic, run, rows, traffic.arrival_s + now.front_s)
+        if len(system.seconds) < FEWEST:
+            break
+        wanted = solve(system, floors)
+        now = replace(now, coefficients=np.maximum(0.5 * (now.coefficients + wanted), floors))
+    run, figures = simulated(traffic, now, runner)
+    now = replace(now, loss=loss(traffic, run, figures, rows if judged is None else judged))
+    return now if now.loss < best.loss or best.loss >= HOPELESS else best
+
+
+def fit(
+    traffic: Traffic, choices: Sequence[Settings], rows: Rows, runner: Runner, floors: Floats | None = None
+) -> Fitted | None:
+    """The best fit on the requests ``rows`` (in order of arrival) over the candidate settings; None: too few."""
+    usable = rows[(traffic.known("ttft_s") | traffic.known("e2e_s") | traffic.known("tpot_s"))[rows]]
+    if len(usable) > 4 * WARM_UP:
+        usable = usable[WARM_UP:]
+    if len(usable) < FEWEST:
+        return None
+    bounds = np.zeros(len(FEATURES)) if floors is None else floors
+    stamped = float(np.mean(~np.isnan((traffic.observed["first"] - traffic.observed["scheduled"])[usable])))
+    front, back_first, back = overheads(traffic, usable)
+    guess = np.maximum(first_guess(traffic, usable), bounds)
+    found: list[Fitted] = []
+    for settings in choices:
+        start = Fitted(guess, settings, front, back_first, back, HOPELESS, len(usable),
+                       "engine stamps" if stamped > 0.5 else "arrival to first and last token")  # fmt: skip
+        found.append(descend(traffic, start, usable, runner, bounds))
+    return min(found, key=lambda f: f.loss)

@@ -1,0 +1,79 @@
+"""Equations between observed intervals and simulated work, and their robust non-negative solution.
+
+For each request of the training part, an observed interval (scheduling to first token, first to last token, or, where
+the engine's own stamps are missing, arrival to first and arrival to last token) equals the work that the simulated run
+did in the same interval of the same request, times the coefficients. Weights 1/sqrt(seconds): the error of a sum of
+steps grows with the square root of their number. Robust: Huber weights, eight rounds.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import nnls
+
+from ridgeline.scenario.traffic import Traffic
+from ridgeline.sim.fit.run import Floats, Run, work_between
+
+ROUNDS = 8
+HUBER = 2.0
+LEAST_S = 0.002
+"""Intervals shorter than this weigh no more than one of this length."""
+
+SCALE = np.array([1.0, 1e3, 1e6, 1e2, 1e5, 1e2])
+"""Usual sizes of the features: conditions the solver, changes nothing else."""
+
+
+@dataclass(frozen=True)
+class Equations:
+    """`work @ coefficients = seconds`, with the request that each row is about."""
+
+    work: Floats
+    seconds: Floats
+    request: NDArray[np.int64]
+
+
+def equations(traffic: Traffic, run: Run, rows: NDArray[np.int64], arrival_s: Floats) -> Equations:
+    """Equations of the requests ``rows``; ``arrival_s`` is when each reached the scheduler in the run."""
+    seen = traffic.observed
+    pairs = (
+        (seen["first"] - seen["scheduled"], run.scheduled, run.first),
+        (seen["last"] - seen["first"], run.first, run.last),
+    )
+    bare = np.isnan(seen["first"] - seen["scheduled"])
+    if bare[rows].mean() > 0.5:
+        lone = np.isnan(seen["last"] - seen["first"])
+        pairs += (
+            (np.where(bare, seen["ttft_s"], np.nan), arrival_s, run.first),
+            (np.where(lone, seen["e2e_s"] - np.nan_to_num(seen["ttft_s"]), np.nan),
+             np.where(np.isnan(seen["ttft_s"]), arrival_s, run.first), run.last),
+        )  # fmt: skip
+    work, seconds, request = [], [], []
+    for observed, since, until in pairs:
+        usable = rows[(~np.isnan(observed) & ~np.isnan(since) & ~np.isnan(until))[rows]]
+        usable = usable[observed[usable] > 0]
+        work.append(work_between(run.steps, since[usable], until[usable]))
+        seconds.append(observed[usable])
+        request.append(usable)
+    return Equations(np.vstack(work), np.concatenate(seconds), np.concatenate(request))
+
+
+def solve(system: Equations, floors: Floats) -> Floats:
+    """Coefficients (s per unit of each feature), none below its floor.
+
+    ``floors`` are physical lower bounds (0 where none is known): weights over bandwidth for the step, KV bytes over
+    bandwidth for a context token.
+    """
+    rest = system.seconds - system.work @ floors
+    weights = 1 / np.sqrt(np.maximum(system.seconds, LEAST_S))
+    # relative precision too: a long interval must not count as exact to the microsecond
+    robust = np.ones(len(rest))
+    found = np.zeros(len(floors))
+    for _ in range(ROUNDS):
+        root = weights * np.sqrt(robust)
+        found, _norm = nnls(system.work / SCALE * root[:, None], rest * root, maxiter=1000)
+        found = found / SCALE
+        error = np.abs(system.work @ found - rest) * weights
+        spread = 1.4826 * float(np.median(error)) + 1e-12
+        robust = np.minimum(1.0, HUBER * spread / np.maximum(error, 1e-15))
+    return found + floors
