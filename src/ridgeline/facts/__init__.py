@@ -20,6 +20,7 @@ from ridgeline.facts import (
     groups,
     memory,
     prefill,
+    prefix,
     queue,
     ranks,
     requests,
@@ -118,6 +119,8 @@ MEASURES: Final[dict[str, Callable[..., Fact]]] = {
     "no_reuse": cache.no_reuse,
     "misread_rate": cache.misread_rate,
     "split_by_key": cache.split_by_key,
+    "prefix_loss": prefix.prefix_loss,
+    "first_difference": prefix.first_difference,
     # disaggregation
     "pd_queue": disagg.pd_queue,
     "pd_queue_frozen": disagg.pd_queue_frozen,

@@ -108,6 +108,11 @@ MEASURES: Final[dict[str, str]] = {
     "evicted_tokens": "{value} tokens evicted",
     "places_per_key": "requests of one key are served by {value} ranks on average ({keys} keys)",
     "split_by_key": "{share} of {n} prompts have their nearest equal under another key",
+    "prefix_loss": "{lost} of {of} prompt {counts} lost to {reason} ({share} of them; {hit} hit) over {n} prompts",
+    "first_difference": (
+        "{prompts} of {n} prompts that should share differ by {value} at {position}; {lost} {counts} behind it are equal"
+    ),
+    "first_difference.none": "{n} prompts: none differs from one it should share with",
     "pd_queue": "{queue} queue {value} (median of {n}; first {first}, last {last}, peak {peak})",
     "pd_queue_frozen": "{queue} queue at {length} over {span_s} s",
     "real_prefills": "prefill batches of at most {largest} tokens for each request, bootstrap queue up to {bootstrap}",
