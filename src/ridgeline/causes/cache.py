@@ -32,10 +32,10 @@ CAUSES: Final = (
         looks_like="Prompts that should share a head differ near its beginning.",
         differs="The ids themselves differ: no cache could hit.",
         required=(must("drifting_head", "not-empty", True),),
+        absent=(never("hit_ratio", ">=", 0.5),),
         supporting=(
             helps("written_never_read", ">=", 1),
             helps("change", "<=", 0.75, of="hit_ratio"),
-            helps("hit_ratio", "<", 0.1),
         ),
         twins=(Twin("cache.eviction", must("drifting_head", "not-empty", True)),),
         explains=("prefill.prompt-mix", "cache.disabled"),
@@ -50,7 +50,10 @@ CAUSES: Final = (
         differs="Content is unchanged and the pool is near its end.",
         required=(LESS, must("usage", ">=", 0.85, stat="peak"), must("evicted_tokens", ">=", 1)),
         supporting=(helps("change", ">=", 1.5, of="evicted_tokens"),),
-        absent=(never("event_count", ">=", 1, kinds="cache-flushed,restart,weights-updated"),),
+        absent=(
+            never("event_count", ">=", 1, kinds="cache-flushed,restart,weights-updated"),
+            never("slice_share", ">=", 0.8, part="queue"),
+        ),
         twins=(Twin("cache.prompt-drift", must("evicted_tokens", ">=", 1)),),
         explains=("prefill.prompt-mix",),
         comparative=True,

@@ -27,6 +27,7 @@ CAUSES: Final = (
         differs="Arrivals themselves are uneven; with even arrivals the rank or its tokens are the fault.",
         required=(LOPSIDED,),
         supporting=(
+            helps("queue_pressure", ">=", 0.2),
             helps("top_key_share", ">=", 0.2),
             helps("arrival_skew", ">=", 1.3, by="tokens"),
         ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ridgeline.causes.sign import helps, must
+from ridgeline.causes.sign import helps, hint, must
 from ridgeline.model.cause import Cause, Remedy, Twin
 
 CAUSES: Final = (
@@ -13,7 +13,11 @@ CAUSES: Final = (
         looks_like="Requests wait for their prefix to come back from a slower tier.",
         differs="They hit, and the hit is what costs the time.",
         required=(must("slice_share", ">=", 0.2, part="storage"),),
-        supporting=(helps("hit_ratio", ">=", 0.3), helps("event_count", ">=", 1, kinds="storage")),
+        supporting=(
+            hint("hits_cost_time", "is", True),
+            helps("hit_ratio", ">=", 0.3),
+            helps("event_count", ">=", 1, kinds="storage"),
+        ),
         twins=(Twin("storage.tier-miss", must("slice_share", ">=", 0.2, part="storage")),),
         remedies=(
             Remedy("fix", "bound the prefetch, or recompute short prefixes", "--hicache-storage-prefetch-policy", True),
@@ -26,7 +30,7 @@ CAUSES: Final = (
         id="storage.tier-miss",
         looks_like="The external tier fails to keep or give back what was stored.",
         differs="Requests are served; they only hit less.",
-        required=(must("event_count", ">=", 3, kinds="storage"), must("change", "<=", 0.8, of="hit_ratio")),
+        required=(must("event_count", ">=", 1, kinds="storage"), must("change", "<=", 0.8, of="hit_ratio")),
         supporting=(helps("slice_share", "<", 0.2, part="storage"),),
         comparative=True,
         remedies=(Remedy("fix", "check the store's capacity and its links", None, False),),

@@ -193,52 +193,6 @@ def page_loss(view: View) -> Fact:
     return found(view, value, "share", n, (), page=page, prompt=rounded(prompt), usable=usable, loss=rounded(value))
 
 
-WRITES: Final = """
-WITH rows AS (
-    SELECT try_cast(coalesce(attrs ->> 'cache_creation', attrs ->> 'cache_write') AS DOUBLE) AS written,
-        try_cast(attrs ->> 'cache_read' AS DOUBLE) AS read, source, line FROM events
-    WHERE attrs ->> 'cache_read' IS NOT NULL
-    UNION ALL
-    SELECT number, (SELECT r.number FROM request_attrs r WHERE r.request IS NOT DISTINCT FROM w.request
-                    AND r.source = w.source AND r.line = w.line AND r.name = 'cache_read'), source, line
-    FROM request_attrs w WHERE name = 'cache_creation'
-)
-SELECT count(*) AS n, sum(written) AS written, sum(read) AS read,
-    (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
-     FROM (SELECT source, min(line) AS a, max(line) AS b FROM rows GROUP BY source)) AS cites
-FROM rows
-"""
-
-
-def written_never_read(view: View) -> Fact:
-    """Tokens written to a prompt cache over several requests of which none was ever read back."""
-    n, written, read, cites = view.one(WRITES)
-    if n < 2:
-        return lacking("cache writes and reads of requests", "the client's usage records", n)
-    value = written if written and not read else 0
-    return found(view, value, "tokens", n, cites, read=read)
-
-
-DRIFT: Final = """
-WITH rows AS (SELECT text, kind, attrs, source, line FROM events WHERE attrs ->> 'drift' IS NOT NULL),
-shared AS (SELECT common_tokens, tokens, source, line FROM prompts WHERE common_tokens IS NOT NULL AND tokens > 0)
-SELECT (SELECT count(*) FROM rows) AS n, (SELECT max(attrs ->> 'drift') FROM rows) AS drift,
-    (SELECT count(*) FROM shared) AS prompts, (SELECT median(common_tokens / tokens) FROM shared) AS common,
-    (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
-     FROM (SELECT source, min(line) AS a, max(line) AS b
-           FROM (SELECT source, line FROM rows UNION ALL SELECT source, line FROM shared) GROUP BY source)) AS cites
-"""
-
-
-def drifting_head(view: View) -> Fact:
-    """What differs at the very head of prompts that should be equal (clock, uuid, counter, …); empty where nothing."""
-    n, drift, prompts, common, cites = view.one(DRIFT)
-    if not n and prompts < 10:
-        return lacking("prompts or their ids", "--log-requests --log-requests-level 3, or a request dump", prompts)
-    value = drift or ("" if common is None or common > 0.1 else "an early difference")
-    return found(view, value, "", n or prompts, cites, common=rounded(common))
-
-
 EVICTIONS: Final = """
 SELECT count(*) AS n, max(delta) AS evicted FROM (
     SELECT s.series, max(m.value) - min(m.value) AS delta FROM samples m JOIN series s USING (series)
@@ -305,24 +259,28 @@ def misread_rate(view: View) -> Fact:
     return total if total.value is None else restated(total, False, "", "cumulative_rate")
 
 
-SPLIT: Final = """
-WITH pairs AS (
-    SELECT p.tokens, p.common_tokens, p.namespace <> n.namespace AS other, p.source, p.line
-    FROM prompts p JOIN prompts n ON p.neighbour = n.rid
-    WHERE p.namespace IS NOT NULL AND n.namespace IS NOT NULL AND p.tokens > 0
+ROUNDS: Final = """
+WITH rows AS (
+    SELECT s.name, m.value, m.line, s.source, row_number() OVER (PARTITION BY s.series ORDER BY m.line) AS nth,
+        count(*) OVER (PARTITION BY s.series) AS of
+    FROM samples m JOIN series s USING (series)
+    WHERE starts_with(s.name, 'bench:') AND (contains(s.name, 'ttft') OR contains(s.name, 'cache_hit'))
 )
-SELECT count(*) AS n, avg(CASE WHEN other AND common_tokens >= 0.5 * tokens THEN 1.0 ELSE 0.0 END) AS value,
-    (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
-     FROM (SELECT source, min(line) AS a, max(line) AS b FROM pairs WHERE other GROUP BY source)) AS cites
-FROM pairs
+SELECT min(of) AS n, arg_min(value, nth) FILTER (WHERE contains(name, 'ttft')) AS ttft_first,
+    arg_max(value, nth) FILTER (WHERE contains(name, 'ttft')) AS ttft_last,
+    arg_min(value, nth) FILTER (WHERE contains(name, 'hit')) AS hit_first,
+    arg_max(value, nth) FILTER (WHERE contains(name, 'hit')) AS hit_last, list(DISTINCT source) AS sources
+FROM rows
 """
 
 
-def split_by_key(view: View) -> Fact:
-    """Share of prompts whose nearest equal lies under another adapter, salt or extra key."""
-    n, value, cites = view.one(SPLIT)
-    if n < 10:
-        return lacking(
-            "prompt ids with their namespaces", "--log-requests --log-requests-level 3, or a request dump", n
-        )
-    return found(view, value, "share", n, cites, share=rounded(value))
+def hits_cost_time(view: View) -> Fact:
+    """Whether TTFT rises by half while the hit ratio rises too: what hits costs the time, not what is computed."""
+    n, ttft_first, ttft_last, hit_first, hit_last, sources = view.one(ROUNDS)
+    if not n or n < 3 or ttft_first is None or hit_first is None or not ttft_first:
+        return lacking("rounds with TTFT and hit ratio", "the table a multi-round benchmark prints", n or 0)
+    value = bool(ttft_last >= 1.5 * ttft_first and hit_last >= hit_first + 0.2)
+    spans = [{"source": s, "a": None, "b": None} for s in sorted(sources)]
+    return found(
+        view, value, "", n, spans, ttft_first=ttft_first, ttft_last=ttft_last, hit_first=hit_first, hit_last=hit_last
+    )

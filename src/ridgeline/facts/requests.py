@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from ridgeline.bundle.view import View
-from ridgeline.facts.make import bounds, found, lacking, rounded
+from ridgeline.facts.histograms import observed
+from ridgeline.facts.make import bounds, found, lacking, restated, rounded
 from ridgeline.model.fact import Fact
 
 HOW_TIMES: Final = "--enable-metrics with the request log or the metrics exporter, or ReqTimeStats lines"
@@ -38,7 +39,8 @@ def seconds(view: View, what: str, q: float = 0.5) -> Fact:
     """The `q` quantile of one time of the requests (`queue_s`, `ttft_s`, `e2e_s`, `tpot_s`, …); censored are counted."""
     n, value, censored, _total, cites = view.one(TIMES, {**bounds(view), "what": what, "q": q})
     if not n:
-        return lacking(f"{what} of requests", HOW_TIMES)
+        scraped = observed(view, what, q)
+        return scraped if scraped.value is not None else lacking(f"{what} of requests", HOW_TIMES)
     return found(view, value, "s", n, cites, what=what, q=q, censored=censored, seconds=rounded(value))
 
 
@@ -93,11 +95,26 @@ def slice_share(view: View, part: str) -> Fact:
     row = dict(zip(SLICE_COLUMNS, view.one(SLICES, bounds(view)), strict=True))
     over, under = PARTS[part]
     if not row["n"] or row[over] is None or not row[under]:
-        return lacking(f"{over} of requests", HOW_TIMES, row["n"] or 0)
+        scraped = _from_histograms(view, part)
+        return scraped if scraped is not None else lacking(f"{over} of requests", HOW_TIMES, row["n"] or 0)
     value = row[over] / row[under]
     return found(
         view, value, "share", row["n"], row["cites"], part=part, spent_s=rounded(row[over]), of_s=rounded(row[under])
     )
+
+
+def _from_histograms(view: View, part: str) -> Fact | None:
+    """The share of a slice from the sums of scraped histograms: exact means, although of all requests."""
+    if part not in ("queue", "prefill", "decode"):
+        return None
+    whole = observed(view, "e2e_s" if part == "decode" else "ttft_s")
+    inner = observed(view, "ttft_s" if part == "decode" else f"{part}_s")
+    spent, of = (dict(fact.statement.figures).get("total_s") for fact in (inner, whole))
+    if spent is None or not of:
+        return None
+    seconds = of - spent if part == "decode" else spent
+    told = {"part": part, "spent_s": rounded(seconds), "of_s": rounded(of)}
+    return restated(whole, min(max(seconds / of, 0.0), 1.0), "share", "slice.observed", **told)
 
 
 OUTCOMES: Final = """

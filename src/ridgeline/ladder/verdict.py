@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from ridgeline.causes import LAYERS
+from ridgeline.causes.sign import HINT
 from ridgeline.ladder.book import Book
 from ridgeline.ladder.judge import Judgement
 from ridgeline.ladder.symptom import UNSEEN, Asked
@@ -49,7 +50,11 @@ def layers_left(judged: Sequence[Judgement], asked: Asked) -> tuple[str, ...]:
     """Layers it can still be, likeliest first: by the best open cause, then by the symptom, then the rest not excluded."""
     alive = [j for j in judged if not j.ruled_out and asked.allows(j.cause)]
     speaking = sorted(
-        (j for j in alive if any(h.answer for h in j.heard if h.part == "required")),
+        (
+            j
+            for j in alive
+            if any(h.answer and h.sign.weight >= HINT for h in j.heard if h.part in ("required", "supporting"))
+        ),
         key=lambda j: (not asked.stresses(j.cause.layer), -j.score),
     )
     left = {j.cause.layer for j in alive}
@@ -62,7 +67,7 @@ def layers_left(judged: Sequence[Judgement], asked: Asked) -> tuple[str, ...]:
 def unknown(book: Book, judged: Sequence[Judgement], asked: Asked, why: str) -> Finding:
     """The one low finding of an inconclusive verdict: the likeliest layer, and every layer it can still be."""
     layers = layers_left(judged, asked)
-    hinted = any(j.cause.layer == layers[0] and (j.open or j.holds) for j in judged) if layers else False
+    hinted = any(j.cause.layer == layers[0] and j.open for j in judged) if layers else False
     likeliest = layers[0] if layers and (hinted or asked.layers) else "unknown"
     best = next(
         (j for j in sorted(judged, key=lambda j: -j.score) if j.cause.layer == likeliest and not j.ruled_out), None

@@ -101,7 +101,7 @@ CAUSES: Final[dict[str, str]] = {
         "{queue_pressure__waiting} requests wait."
     ),
     "cause.cache.flushed": "The hit ratio fell to {change_hit_ratio__now} from {change_hit_ratio__then} after a flush.",
-    "cause.cache.prompt-drift": "Prompts that should share their head differ there: {drifting_head__value}.",
+    "cause.cache.prompt-drift": "Prompts that should share their head differ there: {drifting_head__value} equal tokens or characters.",
     "cause.cache.eviction": (
         "The hit ratio fell to {change_hit_ratio__now} from {change_hit_ratio__then} while "
         "{evicted_tokens__value} tokens were evicted."

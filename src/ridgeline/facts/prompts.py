@@ -1,0 +1,76 @@
+"""Prompts beside each other: heads that drift, tokens written to a cache and never read, identical prompts split by key."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ridgeline.bundle.view import View
+from ridgeline.facts.make import found, lacking, rounded
+from ridgeline.model.fact import Fact
+
+WRITES: Final = """
+WITH rows AS (
+    SELECT w.number AS written, coalesce(q.cached_tokens, 0) AS read, w.source, w.line
+    FROM request_attrs w LEFT JOIN requests q ON q.source = w.source AND q.line = w.line
+    WHERE w.name IN ('cache_write_tokens', 'cache_creation', 'cache_creation_tokens')
+)
+SELECT count(*) AS n, sum(written) AS written, sum(read) AS read,
+    (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
+     FROM (SELECT source, min(line) AS a, max(line) AS b FROM rows GROUP BY source)) AS cites
+FROM rows
+"""
+
+
+def written_never_read(view: View) -> Fact:
+    """Tokens written to a prompt cache over several requests of which none was ever read back."""
+    n, written, read, cites = view.one(WRITES)
+    if n < 2:
+        return lacking("cache writes and reads of requests", "the client's usage records", n)
+    value = written if written and not read else 0
+    return found(view, value, "tokens", n, cites, read=read)
+
+
+# A prompt and the earlier one it resembles most: where they part, and what stands there (the prompt readers say).
+DRIFTS: Final = """
+WITH pairs AS (
+    SELECT drift, common_tokens, tokens, drift IS NOT NULL AND common_tokens < 0.5 * tokens AS early, source, line
+    FROM prompts WHERE common_tokens IS NOT NULL AND tokens > 0
+)
+SELECT count(*) AS n, count(*) FILTER (WHERE early) AS drifting, mode(drift) FILTER (WHERE early) AS kind,
+    median(common_tokens) FILTER (WHERE early) AS at, median(common_tokens / tokens) AS common,
+    (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
+     FROM (SELECT source, min(line) AS a, max(line) AS b FROM pairs GROUP BY source)) AS cites
+FROM pairs
+"""
+
+
+def drifting_head(view: View) -> Fact:
+    """What differs in the first half of most prompts that should be equal (clock, uuid, counter, …); empty where nothing."""
+    n, drifting, kind, at, common, cites = view.one(DRIFTS)
+    if not n:
+        return lacking("prompts or their ids", "--log-requests --log-requests-level 3, or a request dump")
+    value = f"{kind} after {at:.0f}" if drifting >= 0.5 * n else ""
+    return found(view, value, "", n, cites, drifting=drifting, common=rounded(common))
+
+
+SPLIT: Final = """
+WITH pairs AS (
+    SELECT p.tokens, p.common_tokens, p.namespace <> n.namespace AS other, p.source, p.line
+    FROM prompts p JOIN prompts n ON p.neighbour = n.rid
+    WHERE p.namespace IS NOT NULL AND n.namespace IS NOT NULL AND p.tokens > 0
+)
+SELECT count(*) AS n, avg(CASE WHEN other AND common_tokens >= 0.5 * tokens THEN 1.0 ELSE 0.0 END) AS value,
+    (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
+     FROM (SELECT source, min(line) AS a, max(line) AS b FROM pairs WHERE other GROUP BY source)) AS cites
+FROM pairs
+"""
+
+
+def split_by_key(view: View) -> Fact:
+    """Share of prompts whose nearest equal lies under another adapter, salt or extra key."""
+    n, value, cites = view.one(SPLIT)
+    if n < 10:
+        return lacking(
+            "prompt ids with their namespaces", "--log-requests --log-requests-level 3, or a request dump", n
+        )
+    return found(view, value, "share", n, cites, share=rounded(value))
