@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from ridgeline.lab.case import Case
 from ridgeline.lab.emit.model import Request
+from ridgeline.lab.emit.sglang_metrics import Dims
 from ridgeline.lab.emit.spans import scheduler_stages
 from ridgeline.lab.shown import Seen
 from ridgeline.lab.tally import Tally
@@ -72,12 +73,12 @@ def count_requests(tally: Tally, case: Case, seen: Seen) -> None:
     with_schema = since(base, [r.finished_ts if r.schema and ended(r) else None for r in seen.requests])
     tally.count("structured", None, with_schema)
     for endpoint in sorted({r.endpoint for r in seen.requests}):
-        dims = (("endpoint", endpoint), ("method", "POST"))
+        path: Dims = (("endpoint", endpoint), ("method", "POST"))
         those = [r for r in seen.requests if r.endpoint == endpoint]
-        tally.count("http_requests", None, since(base, [r.received_ts for r in those]), 1.0, dims)
+        tally.count("http_requests", None, since(base, [r.received_ts for r in those]), 1.0, path)
         for status in sorted({r.status for r in those}):
             answered = [answered_ts(r) if r.status == status else None for r in those]
-            tally.count("http_responses", None, since(base, answered), 1.0, (*dims, ("status_code", str(status))))
+            tally.count("http_responses", None, since(base, answered), 1.0, (*path, ("status_code", str(status))))
 
 
 def answered_ts(r: Request) -> float | None:
@@ -107,11 +108,11 @@ def count_ranks(tally: Tally, case: Case, seen: Seen) -> None:
         tally.observe("decode", rank, done, done - first)
         stages: dict[str, tuple[list[float], list[float]]] = {}
         for r in mine:
-            for name, start, end in scheduler_stages(r):
+            for name, began, end in scheduler_stages(r):
                 if name in OBSERVED or (name == "prefill_waiting" and server.version != "0.5.23"):
                     at, took = stages.setdefault(name, ([], []))
                     at.append(end - base)
-                    took.append(end - start)
+                    took.append(end - began)
         for name, (at, took) in sorted(stages.items()):
             tally.observe("stage", rank, at, took, dims=(("stage", name),))
         if server.role == "prefill":

@@ -132,7 +132,8 @@ def evictable_at(seen: Seen, rank: int, times: list[float]) -> Column:
     ok = at >= 0
     used = np.where(ok, rows["v8"][np.maximum(at, 0)], 0)
     held = np.where(ok, stored[np.maximum(at, 0)], 0)
-    return np.clip(held - used, 0, np.maximum(seen.server.pool_tokens - used, 0))
+    clipped: Column = np.clip(held - used, 0, np.maximum(seen.server.pool_tokens - used, 0))
+    return clipped
 
 
 def snapshots_at(case: Case, seen: Seen, times: list[float]) -> list[tuple[dict[str, float], ...]]:

@@ -118,13 +118,13 @@ def perturbations(case: Case) -> list[Perturbation]:
         unit = PS if change.parameter in TIME_PARAMETERS else 1
         ranks, kind = ranks_of(case, change.where)
         for start, end, part in windows(case, change):
-            for rank in ranks:
-                out.append(
-                    Perturbation(
-                        change.parameter, round(start * PS), round(end * PS), round((1 + (times - 1) * part) * 1000),
-                        round(plus * unit * part), rank, kind,
-                    )
-                )  # fmt: skip
+            out += [
+                Perturbation(
+                    change.parameter, round(start * PS), round(end * PS), round((1 + (times - 1) * part) * 1000),
+                    round(plus * unit * part), rank, kind,
+                )
+                for rank in ranks
+            ]  # fmt: skip
     return out
 
 

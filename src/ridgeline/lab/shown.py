@@ -86,7 +86,7 @@ def finish_of(gen: int, asked: int, context: int, prompt: int) -> str:
 
 def level_two(case: Case) -> bool:
     """Whether the request logger of this case writes token ids (decided by seed alone)."""
-    return case.unit("level") < 0.5
+    return case.unit("level") < 0.4
 
 
 def build_requests(

@@ -63,16 +63,14 @@ class Tally:
             totals = np.zeros(len(when) + 1)
             np.add.at(totals, slot, v * w)
             histograms[key] = (np.cumsum(counts, axis=0), np.cumsum(totals))
-        out: list[Counted] = []
-        for k in range(len(when)):
-            out.append(
-                Counted(
-                    tuple(gauges[k]),
-                    {key: float(values[k]) for key, values in counters.items()},
-                    {
-                        key: Histogram(tuple(int(n) for n in counts[k]), round(float(totals[k]), 9))
-                        for key, (counts, totals) in histograms.items()
-                    },
-                )
+        return [
+            Counted(
+                tuple(gauges[k]),
+                {key: float(values[k]) for key, values in counters.items()},
+                {
+                    key: Histogram(tuple(int(n) for n in counts[k]), round(float(totals[k]), 9))
+                    for key, (counts, totals) in histograms.items()
+                },
             )
-        return out
+            for k in range(len(when))
+        ]

@@ -2,8 +2,20 @@
 
 from typing import Final
 
-from ridgeline.lab.faults import cache, client, controls, decode, disagg, fault, frontend, memory, prefill, queue
-from ridgeline.lab.faults import routing, storage
+from ridgeline.lab.faults import (
+    cache,
+    client,
+    controls,
+    decode,
+    disagg,
+    fault,
+    frontend,
+    memory,
+    prefill,
+    queue,
+    routing,
+    storage,
+)
 from ridgeline.lab.faults.model import Fault
 
 FAULTS: Final[tuple[Fault, ...]] = (

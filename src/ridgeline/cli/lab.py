@@ -1,0 +1,89 @@
+"""`ridgeline lab`: the embedded serving system, its faults, and the score."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import App, Parameter
+
+lab = App(name="lab", help="A serving system in virtual time with faults on a switch, and how well diagnose sees them.")
+
+
+@lab.command
+def faults(*, format: Literal["text", "json"] = "text") -> int:
+    """List the faults that can be recorded.
+
+    Parameters
+    ----------
+    format
+        text, or json (schema ridgeline.faults/1).
+    """
+    from ridgeline.lab.faults import FAULTS
+    from ridgeline.lab.record import faults_json
+
+    if format == "json":
+        print(json.dumps(faults_json(FAULTS), indent=1))
+    else:
+        width = max(len(f.id) for f in FAULTS)
+        for f in FAULTS:
+            print(f"{f.id:<{width}}  {f.mechanism}")
+    return 0
+
+
+@lab.command
+def record(
+    fault: str,
+    *,
+    out: Annotated[Path, Parameter(name=["-o", "--out"])],
+    seed: int = 1,
+    version: Literal["0.5.3", "0.5.9", "0.5.23", "vllm"] | None = None,
+    size: Literal["small", "large"] = "small",
+    rate: float = 2.0,
+    ranks: int | None = None,
+    pd: bool | None = None,
+    severity: int = 2,
+    share: float | None = None,
+    quiet: bool = False,
+) -> int:
+    """Record ten virtual minutes of an incident; the truth goes to DIR.truth.json beside the folder.
+
+    Parameters
+    ----------
+    fault
+        A fault's id, as `ridgeline lab faults` lists them.
+    out
+        The new folder for the evidence.
+    seed
+        Everything drawn follows from it: same seed, same bytes.
+    version
+        Release whose formats and rules are used; by default 0.5.23 where the fault exists there.
+    size
+        How fast the modelled server is.
+    rate
+        Requests per second and rank.
+    ranks
+        DP ranks, or workers behind the gateway where the fault is about them.
+    pd
+        Prefill and decode on separate servers; by default as the fault needs it.
+    severity
+        1 mild, 2 clear, 3 severe.
+    share
+        Share of the requests in the affected class, 0.01 to 1.
+    quiet
+        Print nothing.
+    """
+    from ridgeline.lab.record import make_case
+    from ridgeline.lab.record import record as write
+    from ridgeline.sim.engine.jit import is_compiled
+
+    case = make_case(fault, seed, version, size, rate, ranks, pd, severity, share)
+    if not is_compiled():
+        print("ridgeline: compiling the engine once, about half a minute", file=sys.stderr)
+    truth = write(case, out)
+    if not quiet:
+        print(f"{out}: evidence of {fault} (seed {seed}, {case.version}); truth in {out}.truth.json")
+        print(f"next: ridgeline diagnose {out}")
+        if not truth["harm"]["admitted"] and not case.fault.harmless:
+            print("note: this case harms no user-visible figure enough to be told from its healthy twin")
+    return 0
