@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from ridgeline.signals.lines import I64
 from ridgeline.signals.log.clock import Clock
-from ridgeline.signals.request_log.reader import CHUNK, chunk_rows, clean
+from ridgeline.signals.request_log.reader import careful
 from ridgeline.signals.request_log.repair import CUT_NOTE, canonical, decoded, members
 from ridgeline.signals.request_log.rows import Memory
 from ridgeline.signals.request_log.session import cursor
@@ -47,8 +47,7 @@ def read(blob: Blob, reading: Reading) -> Iterator[Rows]:
     memory = Memory(Zone(shift_s=0.0), kind="exporter")
     clock = Clock(reading)
     with cursor() as con:
-        for first, data in blob.chunks(reading, CHUNK):
-            yield from chunk_rows(con, clean(data, first, reading), first, reading, memory, clock, _prepared)
+        yield from careful(con, blob, reading, memory, clock, prepare=_prepared)
 
 
 def _prepared(con: duckdb.DuckDBPyConnection, line: I64, body: pa.Array, reading: Reading) -> pa.Array:

@@ -27,8 +27,8 @@ def json_rows(
 ) -> tuple[list[Rows], Mask]:
     """(rows, which of the n lines were understood) of lines that should each hold one record as JSON text.
 
-    `body` is an Arrow string array of length n; `line` its line numbers, without repeats. `narrow`: no key of them
-    needs the wide shape (`keys.narrow`).
+    `body` is an Arrow string or string_view array of length n; `line` its line numbers, without repeats. `narrow`:
+    no key of them needs the wide shape (`keys.narrow`).
     """
     table = pa.table({"line": line, "body": body})
     table = pa.Table.from_batches(table.to_batches(max_chunksize=BATCH), table.schema)
@@ -38,6 +38,7 @@ def json_rows(
         if narrow and not plain(projected):
             projected = project(con, table)
     except duckdb.Error:
+        table = _owned(table)
         valid = _valid(con, table)
         projected = project(con, table.filter(valid))
         mended = _mended(table.filter(pc.invert(valid)), reading)
@@ -56,7 +57,7 @@ def json_rows(
     understood = np.isin(line, projected["line"].to_numpy())
     lists = pc.fill_null(pc.starts_with(projected["rid"], "["), False)
     if pc.any(lists).as_py():
-        projected = _without_lists(con, table, projected, lists, memory)
+        projected = _without_lists(con, _owned(table), projected, lists, memory)
     return to_rows(projected, reading, memory), understood
 
 
@@ -66,6 +67,11 @@ def plain(projected: pa.Table) -> bool:
     if event.null_count or rid.null_count or pc.any(pc.starts_with(rid, "[")).as_py():
         return False
     return bool(pc.all(pc.is_in(event, pa.array(["received", "finished"]))).as_py() or not len(projected))
+
+
+def _owned(table: pa.Table) -> pa.Table:
+    """The lines as plain strings: Arrow cannot filter views."""
+    return table.set_column(1, "body", table["body"].cast(pa.string()))
 
 
 def _valid(con: duckdb.DuckDBPyConnection, table: pa.Table) -> pa.ChunkedArray:

@@ -7,11 +7,15 @@ holds. A key of another record with the same ending, or such text inside a strin
 from typing import Final, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
+from ridgeline.signals.lines import I64
 from ridgeline.signals.request_log.shape import NARROW, OPENAI, WIDE, Shape
 
+U8 = npt.NDArray[np.uint8]
 TAIL: Final = 8
-_COLON, _QUOTE, _NEWLINE, _BRACE = 0x3A, 0x22, 0x0A, 0x7B
+BLOCK: Final = 1 << 20  # bytes looked at at a time: they stay in a core's cache
+_COLON, _QUOTE, _NEWLINE, _BRACE, _SPACE = 0x3A, 0x22, 0x0A, 0x7B, 0x20
 _MIX: Final = np.uint64(0x9E3779B97F4A7C15)
 _SHIFT: Final = np.uint64(52)
 # Containers whose short keys are not looked for one by one: without the container's own key they cannot be there.
@@ -19,36 +23,53 @@ _INSIDE: Final = frozenset({"sampling_params", "session_params", "cached_tokens_
 
 
 class Look(NamedTuple):
-    """What a look at some whole lines found."""
+    """What a look at some bytes found."""
 
-    lines: int
-    bare: bool  # every line begins with `{`, and the last one is ended
+    lines: int  # newlines
+    bare: bool  # every line that begins in them begins with `{`
     narrow: bool  # no key that only the wide shape holds
 
 
-def look(data: bytes) -> Look:
-    """Look at `data`, which begins at the beginning of a line."""
-    buf = np.frombuffer(data, dtype=np.uint8)
-    ends = np.flatnonzero(buf == _NEWLINE)
-    ended = len(buf) > 0 and int(buf[-1]) == _NEWLINE
-    starts = ends[:-1] + 1 if ended else ends + 1
-    bare = ended and int(buf[0]) == _BRACE and bool((buf[starts] == _BRACE).all())
-    return Look(len(ends) + (not ended and len(buf) > 0), bare, narrow(data))
+def look(buf: U8, known: int = 0) -> Look:
+    """Look at bytes of a file; the first `known` of them were looked at before and are there for context.
+
+    The bytes are those of a file from its first on, or begin in the middle of a line.
+    """
+    ends = np.flatnonzero(buf[known:] == _NEWLINE) + known
+    starts = ends[ends < len(buf) - 1] + 1
+    bare = bool((buf[starts] == _BRACE).all())
+    if known == 0:
+        bare &= len(buf) > 0 and int(buf[0]) == _BRACE
+    elif int(buf[known - 1]) == _NEWLINE:
+        bare &= int(buf[known]) == _BRACE
+    return Look(len(ends), bare, _narrow(buf))
 
 
 def narrow(data: bytes) -> bool:
     """Whether no key of `data` needs the wide shape. False also where keys are not written `"key":`."""
     buf = np.frombuffer(data, dtype=np.uint8)
+    reach = TAIL + 2
+    return all(_narrow(buf[max(0, start - reach) : start + BLOCK]) for start in range(0, len(buf), BLOCK))
+
+
+def newlines(buf: U8) -> I64:
+    """Where the newlines are, found block by block so that what is compared stays in the cache."""
+    found = [np.flatnonzero(buf[start : start + BLOCK] == _NEWLINE) + start for start in range(0, len(buf), BLOCK)]
+    return np.concatenate(found) if found else np.zeros(0, np.int64)
+
+
+def _narrow(buf: U8) -> bool:
     colons = np.flatnonzero(buf == _COLON)
-    colons = colons[colons > TAIL]
+    colons = colons[np.searchsorted(colons, TAIL + 1) :]
     before = buf[colons - 1]
-    spaced = colons[before == 0x20]
+    quoted = before == _QUOTE
+    spaced = colons[before == _SPACE]
     if len(spaced) and bool((buf[spaced - 2] == _QUOTE).any()):
         return False
-    at = colons[before == _QUOTE] - 1 - TAIL
+    at = colons[quoted] - (1 + TAIL)
     if not len(at):
         return True
-    tails = np.ndarray((len(buf) - TAIL + 1,), dtype="<u8", buffer=data, strides=(1,))[at]
+    tails = np.ndarray((len(buf) - TAIL + 1,), dtype="<u8", buffer=buf, strides=(1,))[at]
     hits = tails[_TABLE[(tails * _MIX) >> _SHIFT]]
     return not (len(hits) and bool(np.isin(hits, _TAILS).any()))
 

@@ -1,14 +1,16 @@
 """A file of request-log records → rows. Lines that are none (a server log beside it) go to the log reader's parsers."""
 
 from collections.abc import Callable, Generator, Iterator
+from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 import duckdb
 import numpy as np
 import pyarrow as pa
 
 from ridgeline.signals.lines import I64
+from ridgeline.signals.log.ahead import ahead
 from ridgeline.signals.log.clock import Clock
 from ridgeline.signals.log.frame import frame
 from ridgeline.signals.log.reader import ESCAPES, run_rows
@@ -26,8 +28,16 @@ from ridgeline.signals.stream import Blob
 # Brings lines of another form to that of a record; null where it cannot.
 Prepare = Callable[[duckdb.DuckDBPyConnection, I64, pa.Array, Reading], pa.Array]
 ALL: Final = -1
-CHUNK: Final = 16 * 1024 * 1024
+CHUNK: Final = 32 * 1024 * 1024
 SCAN_BYTES: Final = 8 * 1024 * 1024  # a plain file from this size on is handed to DuckDB whole
+
+
+class Run(NamedTuple):
+    """Some whole lines of a file, split."""
+
+    data: bytes
+    split: Split
+    narrow: bool  # no key of theirs needs the wide shape
 
 
 def read(blob: Blob, reading: Reading) -> Iterator[Rows]:
@@ -37,13 +47,35 @@ def read(blob: Blob, reading: Reading) -> Iterator[Rows]:
     with cursor() as con:
         done = 0
         if blob.path is not None and blob.plain and blob.path.stat().st_size >= SCAN_BYTES:
-            shape = survey(blob)
+            shape = survey(blob.path)
             if shape.bare:
                 done = yield from _scanned(con, blob.path, shape.narrow, reading, memory)
         if done != ALL:
-            for first, data in _from_line(blob.chunks(reading, CHUNK), done + 1):
-                yield from chunk_rows(con, clean(data, first, reading), first, reading, memory, clock)
+            yield from careful(con, blob, reading, memory, clock, done + 1)
     clock.say(reading)
+
+
+def careful(
+    con: duckdb.DuckDBPyConnection,
+    blob: Blob,
+    reading: Reading,
+    memory: Memory,
+    clock: Clock,
+    start: int = 1,
+    prepare: Prepare | None = None,
+) -> Iterator[Rows]:
+    """The rows from line `start` on, run by run: any line may be of any kind. The next run is split meanwhile."""
+    side = replace(reading, notes=[])  # the other thread's notes, so that their order is fixed
+    for run in ahead(_runs(blob, side, start, prepare is None)):
+        yield from _run_rows(con, run, reading, memory, clock, prepare)
+    for note in side.notes:
+        reading.note(note)
+
+
+def _runs(blob: Blob, reading: Reading, start: int, looked: bool) -> Iterator[Run]:
+    for first, raw in _from_line(blob.chunks(reading, CHUNK), start):
+        data = clean(raw, first, reading)
+        yield Run(data, split(data, first), looked and keys.narrow(data))
 
 
 def _scanned(
@@ -75,24 +107,21 @@ def _from_line(chunks: Iterator[tuple[int, bytes]], start: int) -> Iterator[tupl
             yield max(first, start), data[at:] if at else data
 
 
-def chunk_rows(
+def _run_rows(
     con: duckdb.DuckDBPyConnection,
-    data: bytes,
-    first: int,
+    run: Run,
     reading: Reading,
     memory: Memory,
     clock: Clock,
-    prepare: Prepare | None = None,
+    prepare: Prepare | None,
 ) -> Iterator[Rows]:
-    """The rows of one run of whole lines, numbered from `first`."""
-    found = split(data, first)
+    data, found = run.data, run.split
     reading.blank += found.blank
     reading.lines += found.blank + len(found.line) + len(found.other_line)
     other_line, other_start, other_end = found.other_line, found.other_start, found.other_end
     if len(found.line):
         body = found.body if prepare is None else prepare(con, found.line, found.body, reading)
-        narrow = prepare is None and keys.narrow(data)
-        rows, understood = json_rows(con, found.line, body, reading, memory, narrow)
+        rows, understood = json_rows(con, found.line, body, reading, memory, run.narrow)
         reading.understood += int(understood.sum())
         yield from rows
         if not understood.all():

@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from ridgeline.signals.lines import I64
+from ridgeline.signals.request_log.keys import newlines
 
 _BRACE: Final = 0x7B
 _BRACKET: Final = 0x5B
@@ -13,13 +14,14 @@ _SHUT: Final = 0x5D
 _SPACE: Final = 0x20
 _PREFIXES: Final = (22, 26)  # `[YYYY-MM-DD HH:MM:SS] ` and the same with milliseconds
 _PAD: Final = 32
+_INLINE: Final = 12  # bytes a view holds itself (Arrow columnar format, variable-size binary view)
 
 
 class Split(NamedTuple):
     """Lines of a chunk. `body` has one string per JSON line; `others` are the remaining lines that are not blank."""
 
     line: I64  # [n] numbers of the JSON lines
-    body: pa.Array  # [n] string, the prefix taken off
+    body: pa.Array  # [n] string or string_view, the prefix taken off; the newline may be left on
     start: I64  # [n] where each of them begins in the chunk, prefix included
     end: I64  # [n] where each ends, the newline not included
     other_line: I64  # [m]
@@ -31,7 +33,7 @@ class Split(NamedTuple):
 def split(data: bytes, first: int) -> Split:
     """Lines of `data` (valid UTF-8), numbered from `first`."""
     buf = np.frombuffer(data, dtype=np.uint8)
-    ends = np.flatnonzero(buf == 10)
+    ends = newlines(buf)
     if len(data) and data[-1] != 10:
         ends = np.append(ends, len(data))
     starts = np.empty(len(ends), np.int64)
@@ -75,10 +77,15 @@ def split(data: bytes, first: int) -> Split:
 
 
 def _gathered(data: bytes, begin: I64, end: I64) -> pa.Array:
-    """Strings data[begin:end]: every second entry of one array whose offsets also cover the gaps between them."""
-    offsets = np.empty(2 * len(begin) + 1, np.int32)
-    offsets[0] = 0
-    offsets[1::2] = begin
-    offsets[2::2] = end
-    every = pa.StringArray.from_buffers(2 * len(begin), pa.py_buffer(offsets), pa.py_buffer(data))
-    return every.take(pa.array(np.arange(1, 2 * len(begin), 2)))
+    """Strings data[begin:end] as Arrow views into `data`: nothing is copied but strings of up to twelve bytes."""
+    size = end - begin
+    views = np.zeros((len(begin), 4), np.uint32)
+    views[:, 0] = size
+    padded = data if len(begin) == 0 or begin[-1] + 4 <= len(data) else data + b"\0" * 4
+    views[:, 1] = np.ndarray((max(0, len(padded) - 3),), dtype="<u4", buffer=padded, strides=(1,))[begin]
+    views[:, 3] = begin
+    for at in np.flatnonzero(size <= _INLINE).tolist():
+        text = data[begin[at] : end[at]].ljust(_INLINE, b"\0")
+        views[at, 1:] = np.frombuffer(text, dtype="<u4")
+    buffers = [None, pa.py_buffer(views), pa.py_buffer(data)]
+    return pa.Array.from_buffers(pa.string_view(), len(begin), buffers)
