@@ -157,8 +157,8 @@ def collect(
 
 def refused_at_the_door(row: Row) -> bool:
     """Rejected or failed before the scheduler computed anything for it."""
-    touched = (row["completion_tokens"] or 0) > 0 or row["scheduled_ts"] is not None or row["first_token_ts"] is not None
-    return row["state"] == "rejected" and not touched
+    stamped = row["scheduled_ts"] is not None or row["first_token_ts"] is not None
+    return row["state"] == "rejected" and not stamped and not row["completion_tokens"]
 
 
 def tokens_per_char(rows: Sequence[Row]) -> float | None:
@@ -262,7 +262,10 @@ def assemble(
     prefix, segments = segments_of(
         [a.prompt for a in asked],
         observed["cached_tokens"],
-        [next((int(groups[r["request"]]) for r in (a.row, a.client) if r and r["request"] in groups), None) for a in asked],
+        [
+            next((int(groups[r["request"]]) for r in (a.row, a.client) if r and r["request"] in groups), None)
+            for a in asked
+        ],
         [next((hashes[k] for k in keys if k in hashes), None) for keys in ids],
     )
     if prefix == "none":
@@ -273,7 +276,9 @@ def assemble(
             "input_tokens": np.array([a.prompt for a in asked]),
             "output_tokens": np.array([a.output for a in asked]),
             "max_new_tokens": np.array([a.max_new for a in asked]),
-            "cancel_ps": np.array([0 if a.cancel_ts is None else max(1, round((a.cancel_ts - origin) * PS)) for a in asked]),
+            "cancel_ps": np.array(
+                [0 if a.cancel_ts is None else max(1, round((a.cancel_ts - origin) * PS)) for a in asked]
+            ),
             "ignore_eos": np.array(column("ignore_eos", 0)),
             "priority": np.array(column("priority", 0)),
             "dp_rank": np.array(column("dp_rank_asked", -1)),

@@ -14,9 +14,10 @@ METRICS: Final = ("queue_s", "ttft_s", "tpot_s", "e2e_s")
 STATISTICS: Final = ("mean", "p50", "p90", "p99")
 QUANTILES: Final = (0.5, 0.9, 0.99)
 
-FLOOR: Final = 0.02
+FLOOR: Final = 0.03
 """Half width that no interval goes below, as a share of the figure: steps vary even where the fit is exact."""
 FLOOR_S: Final = 0.001
+MOST_HELD_OUT: Final = 0.3
 
 
 @dataclass(frozen=True)
@@ -52,29 +53,35 @@ def observed_and_predicted(
     return seen, statistics_of(guess)
 
 
-def half_widths(guess: Floats, members: Sequence[Floats], held_out: Floats | None, stretch: float) -> Floats:
-    """Half widths of the intervals around ``guess``.
+def bounds(
+    guess: Floats, refits: Sequence[Floats], speeds: Sequence[Floats], held_out: Floats | None, stretch: float
+) -> tuple[Floats, Floats]:
+    """Low and high bounds of ``guess``.
 
-    Three independent parts, added in quadrature: twice the spread of refits on resampled requests, the error that a fit
-    on the first half of the training part made on its second half (relative), and a floor. ``stretch`` >= 1 widens
-    the whole where the predicted part leaves what the fit has seen.
+    Added in quadrature: twice the spread of ``refits`` on resampled requests; the error that a fit on the first half
+    of the training part made on its second half (``held_out``, relative; the worst statistic counts for all, up to
+    `MOST_HELD_OUT`: what is small and off by a multiple says little of what is large); a floor; and, to each side, what the ``speeds`` (the same fit on a server slower or faster than fitted) give. ``stretch`` >= 1
+    widens the whole where the predicted part leaves what the fit has seen.
     """
-    spread = 2 * np.std(np.array(members), axis=0) if len(members) > 1 else np.zeros_like(guess)
-    drift = np.abs(held_out) * guess if held_out is not None else np.zeros_like(guess)
+    spread = 2 * np.std(np.array(refits), axis=0) if len(refits) > 1 else np.zeros_like(guess)
+    drift = min(float(np.max(held_out)), MOST_HELD_OUT) * guess if held_out is not None else np.zeros_like(guess)
     floor = np.maximum(FLOOR * guess, FLOOR_S)
-    widths: Floats = stretch * np.sqrt(spread**2 + drift**2 + floor**2)
-    return widths
+    even = spread**2 + drift**2 + floor**2
+    below = guess - np.min(np.array([*speeds, guess]), axis=0)
+    above = np.max(np.array([*speeds, guess]), axis=0) - guess
+    low: Floats = np.maximum(0.0, guess - stretch * np.sqrt(even + below**2))
+    high: Floats = guess + stretch * np.sqrt(even + above**2)
+    return low, high
 
 
-def figures(observed: Floats | None, guess: Floats | None, widths: Floats | None) -> dict[str, Figure]:
+def figures(observed: Floats | None, guess: Floats | None, bounded: tuple[Floats, Floats] | None) -> dict[str, Figure]:
     """The four figures of one metric."""
     out: dict[str, Figure] = {}
     for index, statistic in enumerate(STATISTICS):
         seen = None if observed is None else float(observed[index])
         value = None if guess is None else float(guess[index])
         error = None if seen is None or value is None or seen == 0 else value / seen - 1
-        wide = None if widths is None or value is None else float(widths[index])
-        low = None if wide is None or value is None else max(0.0, value - wide)
-        high = None if wide is None or value is None else value + wide
+        low = None if bounded is None or value is None else float(bounded[0][index])
+        high = None if bounded is None or value is None else float(bounded[1][index])
         out[statistic] = Figure(seen, value, error, low, high)
     return out

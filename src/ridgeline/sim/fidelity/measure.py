@@ -14,8 +14,8 @@ from ridgeline.sim.fidelity.figures import (
     NOTHING,
     STATISTICS,
     Figure,
+    bounds,
     figures,
-    half_widths,
     observed_and_predicted,
 )
 from ridgeline.sim.fidelity.gate import judge
@@ -23,12 +23,14 @@ from ridgeline.sim.fit.choices import choices_of
 from ridgeline.sim.fit.configured import Configured, is_pipelined
 from ridgeline.sim.fit.fit import Fitted, descend, fit, simulated
 from ridgeline.sim.fit.hull import outside
-from ridgeline.sim.fit.run import FEATURES, Floats, Runner
+from ridgeline.sim.fit.run import FEATURES, Floats, Run, Runner
+from ridgeline.sim.fit.spread import speed_spread
 
 Rows = NDArray[np.int64]
 
 MEMBERS: Final = 8
 MEMBER_SWEEPS: Final = 3
+MOST_SPREAD: Final = 0.5
 MOST: Final = 8000
 """Requests simulated at most: a longer traffic is cut (half of them before the split)."""
 
@@ -52,7 +54,8 @@ class Fidelity:
     @property
     def computed(self) -> bool:
         """Whether any figure compares a prediction with an observation."""
-        return any(f.observed is not None and f.predicted is not None for m in self.figures.values() for f in m.values())
+        every = (figure for metric in self.figures.values() for figure in metric.values())
+        return any(figure.observed is not None and figure.predicted is not None for figure in every)
 
 
 def fidelity(traffic: Traffic, setup: Configured, runner: Runner, split: float = 0.5, seed: int = 0) -> Fidelity:
@@ -70,19 +73,25 @@ def fidelity(traffic: Traffic, setup: Configured, runner: Runner, split: float =
                         (None, None))  # fmt: skip
     run, predicted = simulated(traffic, best, runner)
     members = [simulated(traffic, member, runner)[1] for member in refits(traffic, best, train, runner, seed)]
+    speeds = [simulated(traffic, paced(best, pace), runner)[1] for pace in paces(traffic, run, best, train)]
     earlier = drift(traffic, best, train, runner)
     beyond = outside(run.steps, run.last, train, test)
     answer: dict[str, dict[str, Figure]] = {}
     for metric in METRICS:
         seen_values, guess = observed_and_predicted(traffic, predicted, test, metric)
-        widths: Floats | None = None
+        bounded: tuple[Floats, Floats] | None = None
         if guess is not None:
-            spread = [g for g in (observed_and_predicted(traffic, m, test, metric)[1] for m in members) if g is not None]
-            widths = half_widths(guess, spread, earlier.get(metric), 1 + beyond)
-        answer[metric] = figures(seen_values, guess, widths)
+            again = [observed_and_predicted(traffic, m, test, metric)[1] for m in members]
+            pace = [observed_and_predicted(traffic, m, test, metric)[1] for m in speeds]
+            bounded = bounds(
+                guess, [g for g in again if g is not None], [g for g in pace if g is not None], earlier.get(metric),
+                1 + beyond,
+            )  # fmt: skip
+        answer[metric] = figures(seen_values, guess, bounded)
     trust, why = judge(answer, assumed)
     return Fidelity(
-        split, best, is_pipelined(best.settings), answer, trust, why, len(train), int(traffic.measured[test].sum()), beyond,
+        split, best, is_pipelined(best.settings), answer, trust, why, len(train), int(traffic.measured[test].sum()),
+        beyond,
         totals(traffic, traffic.observed["cached_tokens"], run.cached_tokens, test),
         totals(traffic, traffic.observed["retractions"], run.retractions, test),
     )  # fmt: skip
@@ -116,6 +125,17 @@ def shortened(traffic: Traffic, split: float) -> tuple[Traffic, tuple[str, ...]]
         outcome=tuple(traffic.outcome[i] for i in rows),
     )  # fmt: skip
     return cut, (f"{traffic.n} requests: the {MOST} around the split are taken",)
+
+
+def paces(traffic: Traffic, run: Run, best: Fitted, train: Rows) -> tuple[float, float]:
+    """Time factors of a server as fast and as slow as its own training part makes likely (two deviations)."""
+    spread = min(speed_spread(traffic, run, best, train), MOST_SPREAD)
+    return 1 / (1 + 2 * spread), 1 + 2 * spread
+
+
+def paced(best: Fitted, factor: float) -> Fitted:
+    """The fit with every step ``factor`` times as long."""
+    return replace(best, coefficients=best.coefficients * factor)
 
 
 def refits(traffic: Traffic, best: Fitted, train: Rows, runner: Runner, seed: int) -> Sequence[Fitted]:
@@ -153,4 +173,3 @@ def totals(traffic: Traffic, seen: Floats, guess: Floats, rows: Rows) -> tuple[f
     if len(use) == 0:
         return None, None
     return float(seen[use].sum()), float(np.nansum(guess[use]))
-

@@ -16,10 +16,10 @@ TIGHT: Final = 0.8
 
 
 def choices_of(setup: Configured, traffic: Traffic) -> list[Settings]:
-    """Candidate settings: pipelined or not where nothing says, pool sizes where sharing is unseen and memory is short."""
+    """Candidate settings: pipelined or not where nothing says; pool sizes where sharing is unseen and memory short."""
     base = setup.settings
     pipelined = (True, False) if setup.pipelined is None else (setup.pipelined,)
-    factors = (1.0,)
+    factors: tuple[float, ...] = (1.0,)
     if traffic.prefix == "none" and setup.pool_known and not base.disable_radix_cache and short(base, traffic):
         factors = POOL_FACTORS
     return [

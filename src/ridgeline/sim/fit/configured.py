@@ -12,7 +12,9 @@ SERVERS_SQL: Final = """
     FROM servers
     ORDER BY boot_ts NULLS FIRST, server
 """
-CONFIG_SQL: Final = "SELECT server, key, value FROM config WHERE value IS NOT NULL ORDER BY ts NULLS FIRST, source, line"
+CONFIG_SQL: Final = (
+    "SELECT server, key, value FROM config WHERE value IS NOT NULL ORDER BY ts NULLS FIRST, source, line"
+)
 
 OWN: Final = frozenset({"engine", "version", "workers", "decode_workers", "router", "dp_size", "context_length"})
 """Settings that the generic copy by name leaves alone: they come from the `servers` table or mean something else."""
@@ -52,8 +54,9 @@ def configured(view: View) -> Configured:
             if server[index] is not None:
                 changes[field] = server[index]
         if engine == "sglang":
-            changes |= {field: server[index] for index, field in ((7, "max_prefill_tokens"), (8, "chunked_prefill_size"))
-                        if server[index] is not None}  # fmt: skip
+            for index, field in ((7, "max_prefill_tokens"), (8, "chunked_prefill_size")):
+                if server[index] is not None:
+                    changes[field] = server[index]
     pool = server[4] if server else None
     if pool is None and "num_gpu_blocks" in config and "block_size" in config:
         pool = int(float(config["num_gpu_blocks"])) * int(float(config["block_size"]))

@@ -30,7 +30,7 @@ def predicted(traffic: Traffic, run: Run, front_s: float, back_first_s: float, b
 
 
 def loss(traffic: Traffic, run: Run, figures: dict[str, Floats], rows: NDArray[np.int64]) -> float:
-    """Mean absolute errors over ``rows``, each relative to the mean observed, summed; large where the run got nowhere."""
+    """Mean absolute errors over ``rows``, each relative to the mean observed, summed; huge where a run got nowhere."""
     total = 0.0
     known = False
     for name in ("ttft_s", "tpot_s", "e2e_s"):

@@ -36,18 +36,18 @@ class Equations:
 def equations(traffic: Traffic, run: Run, rows: NDArray[np.int64], arrival_s: Floats) -> Equations:
     """Equations of the requests ``rows``; ``arrival_s`` is when each reached the scheduler in the run."""
     seen = traffic.observed
-    pairs = (
+    pairs: list[tuple[Floats, Floats, Floats]] = [
         (seen["first"] - seen["scheduled"], run.scheduled, run.first),
         (seen["last"] - seen["first"], run.first, run.last),
-    )
+    ]
     bare = np.isnan(seen["first"] - seen["scheduled"])
     if bare[rows].mean() > 0.5:
         lone = np.isnan(seen["last"] - seen["first"])
-        pairs += (
+        pairs += [
             (np.where(bare, seen["ttft_s"], np.nan), arrival_s, run.first),
             (np.where(lone, seen["e2e_s"] - np.nan_to_num(seen["ttft_s"]), np.nan),
              np.where(np.isnan(seen["ttft_s"]), arrival_s, run.first), run.last),
-        )  # fmt: skip
+        ]  # fmt: skip
     work, seconds, request = [], [], []
     for observed, since, until in pairs:
         usable = rows[(~np.isnan(observed) & ~np.isnan(since) & ~np.isnan(until))[rows]]

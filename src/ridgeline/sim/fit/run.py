@@ -51,5 +51,7 @@ def work_between(steps: Steps, since: Floats, until: Floats) -> Floats:
     done = np.cumsum(steps.features, axis=0)
     before = np.vstack([np.zeros(done.shape[1]), done[:-1]])
     levels = np.stack([before, done], axis=1).reshape(-1, done.shape[1])
-    columns = [np.interp(until, knots, levels[:, j]) - np.interp(since, knots, levels[:, j]) for j in range(done.shape[1])]
+    columns = [
+        np.interp(until, knots, levels[:, j]) - np.interp(since, knots, levels[:, j]) for j in range(done.shape[1])
+    ]
     return np.column_stack(columns)

@@ -1,0 +1,27 @@
+"""How steady the server's speed was over the training part: what a constant time model cannot know."""
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ridgeline.scenario.traffic import Traffic
+from ridgeline.sim.fit.fit import Fitted
+from ridgeline.sim.fit.regress import equations
+from ridgeline.sim.fit.run import Run
+
+BLOCKS: Final = 6
+FEWEST: Final = 4
+"""Requests a block needs to say anything."""
+
+
+def speed_spread(traffic: Traffic, run: Run, fitted: Fitted, rows: NDArray[np.int64]) -> float:
+    """Standard deviation, over blocks of consecutive requests, of observed time over fitted time of the same work."""
+    system = equations(traffic, run, rows, traffic.arrival_s + fitted.front_s)
+    told = system.work @ fitted.coefficients
+    ratios = []
+    for block in np.array_split(rows, BLOCKS):
+        mine = np.isin(system.request, block) & (told > 0)
+        if len(np.unique(system.request[mine])) >= FEWEST:
+            ratios.append(float(system.seconds[mine].sum() / told[mine].sum()))
+    return float(np.std(ratios, ddof=1)) if len(ratios) > 1 else 0.0
