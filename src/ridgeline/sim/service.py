@@ -13,6 +13,7 @@ from ridgeline.sim.engine import state as tables
 from ridgeline.sim.engine.drive import advance
 from ridgeline.sim.engine.grow import rehash
 from ridgeline.sim.engine.jit import compile_all
+from ridgeline.sim.engine.tables import handle
 from ridgeline.sim.policies import NO_ORDER, NO_ROUTE
 from ridgeline.sim.settings import Settings
 from ridgeline.sim.tables import Perturbation, build
@@ -51,7 +52,7 @@ class Service:
         self.hooks = hooks or Hooks()
         self.each = 2 if settings.decode_workers else 1
         self.state = build(settings, model, perturbations, seed, max(room, 1) * self.each, logging)
-        compile_all(self.state)
+        compile_all()
         self.segments = 0
         self.drained: list[NDArray[Any]] = []
 
@@ -130,7 +131,8 @@ class Service:
     def advance(self, until_ps: int) -> None:
         """Process everything before ``until_ps``; resumable at any moment."""
         while True:
-            short = advance(self.state, until_ps, self.hooks.order, self.hooks.route)
+            at, _header = handle(self.state)
+            short = advance(at, until_ps, self.hooks.order, self.hooks.route)
             if short == p.RAN:
                 return
             self._grow(short)
@@ -143,7 +145,8 @@ class Service:
             table = np.full(4 * len(node), -1, np.int32)
             st.g[p.G_MASK] = len(table) - 1
             self.state = st._replace(node=node, table=table)
-            rehash(self.state)
+            at, _header = handle(self.state)
+            rehash(at)
         elif short == p.NEED_LOG:
             if int(st.g[p.G_LOG]) > len(st.log) // 2:
                 self.drained.append(st.log[: int(st.g[p.G_LOG])].copy())

@@ -15,6 +15,7 @@ from ridgeline.sim.engine.memory import ceil_page, release, room, take
 from ridgeline.sim.engine.queues import arrange, leave_wait, wait
 from ridgeline.sim.engine.records import note
 from ridgeline.sim.engine.state import State
+from ridgeline.sim.engine.tables import cells, lists, nodes, param, ranks, reqs, scratch, slots
 from ridgeline.sim.engine.tree import lock, match, unlock
 
 BILLION = 1_000_000_000
@@ -26,27 +27,27 @@ TOTAL, CURRENT, INPUT, CHUNK_LEFT, RESERVE = range(5)
 @jit
 def left_of(st: State, r: int, i: int, key: int) -> int:
     """Tokens the running request ``i`` may still generate (``key``: its slot's)."""
-    if st.param[r, p.DRAFT] == 0:
-        return int(key - st.rank[r].steps)
-    return int(st.req[i].max_new - st.req[i].g0 - gained(st, r, i))
+    if param(st)[r, p.DRAFT] == 0:
+        return int(key - ranks(st)[r].steps)
+    return int(reqs(st)[i].max_new - reqs(st)[i].g0 - gained(st, r, i))
 
 
 @jit
 def running_reserve(st: State, r: int) -> int:
     """Billionths of tokens that the running requests may still ask for, as admission estimates it."""
-    rk = st.rank[r]
-    base = r * st.g[p.G_SLOTS]
-    clip = st.param[r, p.CLIP]
+    rk = ranks(st)[r]
+    base = r * cells(st)[p.G_SLOTS]
+    clip = param(st)[r, p.CLIP]
     plain = 0
     whole = 0
     for at in range(rk.running):
-        s = st.slot[base + at]
+        s = slots(st)[base + at]
         left = min(left_of(st, r, s.req, s.key), clip)
         if s.full:
             whole += left
         else:
             plain += left
-    if st.param[r, p.IGNORE_EOS_FULL]:
+    if param(st)[r, p.IGNORE_EOS_FULL]:
         return int(plain * rk.ratio + whole * BILLION)
     return int((plain + whole) * rk.ratio)
 
@@ -54,17 +55,17 @@ def running_reserve(st: State, r: int) -> int:
 @jit
 def remaining(st: State, r: int) -> int:
     """Tokens admission still sees: free and evictable, less what the batch and the running reserve."""
-    b = st.param[st.g[p.G_ASK] + 2]
+    b = param(st)[cells(st)[p.G_ASK] + 2]
     return int(room(st, r) - b[TOTAL] - b[RESERVE] // BILLION)
 
 
 @jit
 def charge(st: State, r: int, i: int, extend: int, new: int) -> None:
     """Enter request ``i`` in the batch with ``extend`` tokens to compute and reserve for it."""
-    b = st.param[st.g[p.G_ASK] + 2]
-    rk = st.rank[r]
-    x = st.req[i]
-    page = st.param[r, p.PAGE]
+    b = param(st)[cells(st)[p.G_ASK] + 2]
+    rk = ranks(st)[r]
+    x = reqs(st)[i]
+    page = param(st)[r, p.PAGE]
     paged = ceil_page(extend, page)
     b[TOTAL] += paged + page + new
     b[CURRENT] += paged + page
@@ -72,17 +73,17 @@ def charge(st: State, r: int, i: int, extend: int, new: int) -> None:
     b[CHUNK_LEFT] -= paged
     x.extend = extend
     x.held += paged
-    st.slot[r * st.g[p.G_SLOTS] + rk.nbatch].batch = i
+    slots(st)[r * cells(st)[p.G_SLOTS] + rk.nbatch].batch = i
     rk.nbatch += 1
 
 
 @jit
 def budget_state(st: State, r: int) -> int:
     """Whether the pass goes on after an admission."""
-    b = st.param[st.g[p.G_ASK] + 2]
+    b = param(st)[cells(st)[p.G_ASK] + 2]
     if remaining(st, r) <= 0 or room(st, r) - b[CURRENT] <= 0:
         return NO_TOKEN
-    if b[INPUT] <= 0 or (st.param[r, p.CHUNK] > 0 and b[CHUNK_LEFT] <= 0):
+    if b[INPUT] <= 0 or (param(st)[r, p.CHUNK] > 0 and b[CHUNK_LEFT] <= 0):
         return OTHER
     return CONTINUE
 
@@ -90,11 +91,11 @@ def budget_state(st: State, r: int) -> int:
 @jit
 def continue_chunk(st: State, r: int) -> None:
     """Give the half-done request its next chunk; it leaves `chunk` when its prompt ends with it."""
-    rk = st.rank[r]
+    rk = ranks(st)[r]
     i = rk.chunk
-    x = st.req[i]
-    b = st.param[st.g[p.G_ASK] + 2]
-    page = st.param[r, p.PAGE]
+    x = reqs(st)[i]
+    b = param(st)[cells(st)[p.G_ASK] + 2]
+    page = param(st)[r, p.PAGE]
     left = x.prompt + x.gen - x.kv
     most = min(b[CHUNK_LEFT], remaining(st, r))
     if most <= 0:
@@ -107,7 +108,7 @@ def continue_chunk(st: State, r: int) -> None:
             return
         size = min(size, left)
     done = size == left
-    charge(st, r, i, size, min(x.max_new, st.param[r, p.CLIP]) if done else 0)
+    charge(st, r, i, size, min(x.max_new, param(st)[r, p.CLIP]) if done else 0)
     if done:
         rk.chunk = -1
 
@@ -115,15 +116,15 @@ def continue_chunk(st: State, r: int) -> None:
 @jit
 def fits_ignore_eos(st: State, r: int, i: int, extend: int) -> bool:
     """The finer estimate for ignore_eos without a cache: walk releases in order of what is left to do."""
-    rk = st.rank[r]
-    base = r * st.g[p.G_SLOTS]
-    s = st.scratch
+    rk = ranks(st)[r]
+    base = r * cells(st)[p.G_SLOTS]
+    s = scratch(st)
     n = 0
     for at in range(-1, rk.running + rk.nbatch):
         j = i
         if at >= 0:
-            j = st.slot[base + at].req if at < rk.running else st.slot[base + at - rk.running].batch
-        x = st.req[j]
+            j = slots(st)[base + at].req if at < rk.running else slots(st)[base + at - rk.running].batch
+        x = reqs(st)[j]
         gen = x.gen
         if 0 <= at < rk.running:
             gen = x.g0 + gained(st, r, j)
@@ -139,8 +140,8 @@ def fits_ignore_eos(st: State, r: int, i: int, extend: int) -> bool:
         s[0, k] = left
         s[1, k] = x.prompt + gen
         n += 1
-    page = st.param[r, p.PAGE]
-    now = (room(st, r) - st.param[st.g[p.G_ASK] + 2, CURRENT] - ceil_page(extend, page) - page) * BILLION
+    page = param(st)[r, p.PAGE]
+    now = (room(st, r) - param(st)[cells(st)[p.G_ASK] + 2, CURRENT] - ceil_page(extend, page) - page) * BILLION
     freed = 0
     for k in range(n):
         size = n - k
@@ -153,22 +154,22 @@ def fits_ignore_eos(st: State, r: int, i: int, extend: int) -> bool:
 @jit
 def try_add(st: State, r: int, i: int) -> int:
     """Try to admit waiting request ``i``; returns whether the pass goes on."""
-    rk = st.rank[r]
-    x = st.req[i]
-    b = st.param[st.g[p.G_ASK] + 2]
-    page = st.param[r, p.PAGE]
-    most = st.param[r, p.PREFILL_MAX]
+    rk = ranks(st)[r]
+    x = reqs(st)[i]
+    b = param(st)[cells(st)[p.G_ASK] + 2]
+    page = param(st)[r, p.PAGE]
+    most = param(st)[r, p.PREFILL_MAX]
     if most > 0 and rk.nbatch >= most:
         return OTHER
     fill = x.prompt + x.gen
-    cached = st.param[r, p.CACHE] != 0
+    cached = param(st)[r, p.CACHE] != 0
     node = rk.root
     if cached:
         node = match(st, r, i, (fill - 1) - (fill - 1) % page)
-    prefix = st.node[node].end
+    prefix = nodes(st)[node].end
     extend = fill - prefix
-    clip = st.param[r, p.CLIP]
-    chunked = st.param[r, p.CHUNK] > 0
+    clip = param(st)[r, p.CLIP]
+    chunked = param(st)[r, p.CHUNK] > 0
     paged = ceil_page(extend, page)
     fine = not cached and (x.bits & p.IGNORE_EOS) != 0
     if fine:
@@ -207,56 +208,56 @@ def try_add(st: State, r: int, i: int) -> int:
 @jit
 def preempt_for(st: State, r: int, i: int, t: int) -> bool:
     """Make room for request ``i`` by putting back running requests of much lower priority."""
-    rk = st.rank[r]
-    x = st.req[i]
-    sign = st.param[r, p.PRIORITY_SIGN]
-    clip = st.param[r, p.CLIP]
-    base = r * st.g[p.G_SLOTS]
+    rk = ranks(st)[r]
+    x = reqs(st)[i]
+    sign = param(st)[r, p.PRIORITY_SIGN]
+    clip = param(st)[r, p.CLIP]
+    base = r * cells(st)[p.G_SLOTS]
     need = (x.prompt + x.gen + min(x.max_new, clip) - remaining(st, r)) * BILLION
     chosen = 0
     while True:
         best = -1
         for at in range(rk.running):
-            s = st.slot[base + at]
+            s = slots(st)[base + at]
             if s.full > 1:
                 continue
             if best < 0:
                 best = at
                 continue
-            y = st.req[s.req]
-            z = st.req[st.slot[base + best].req]
+            y = reqs(st)[s.req]
+            z = reqs(st)[slots(st)[base + best].req]
             ky = -y.priority * sign
             kz = -z.priority * sign
-            if ky < kz or (ky == kz and (y.entry > z.entry or (y.entry == z.entry and s.req > st.slot[base + best].req))):
+            if ky < kz or (ky == kz and (y.entry > z.entry or (y.entry == z.entry and s.req > slots(st)[base + best].req))):
                 best = at
         if best < 0:
             break
-        s = st.slot[base + best]
-        if (x.priority - st.req[s.req].priority) * -sign <= st.param[r, p.PREEMPT_THRESHOLD]:
+        s = slots(st)[base + best]
+        if (x.priority - reqs(st)[s.req].priority) * -sign <= param(st)[r, p.PREEMPT_THRESHOLD]:
             break
         s.full += 2
-        st.scratch[4, chosen] = s.req
+        scratch(st)[4, chosen] = s.req
         chosen += 1
         need -= min(left_of(st, r, s.req, s.key), clip) * rk.ratio
         if need <= 0:
             break
     for at in range(rk.running):
-        if st.slot[base + at].full > 1:
-            st.slot[base + at].full -= 2
+        if slots(st)[base + at].full > 1:
+            slots(st)[base + at].full -= 2
     if chosen == 0 or need > 0:
         return False
     for at in range(chosen):
-        j = st.scratch[4, at]
-        y = st.req[j]
-        s = st.slot[base + y.slot]
-        whole = st.param[r, p.IGNORE_EOS_FULL] and s.full
-        st.param[st.g[p.G_ASK] + 2, RESERVE] -= min(left_of(st, r, s.req, s.key), clip) * (BILLION if whole else rk.ratio)
+        j = scratch(st)[4, at]
+        y = reqs(st)[j]
+        s = slots(st)[base + y.slot]
+        whole = param(st)[r, p.IGNORE_EOS_FULL] and s.full
+        param(st)[cells(st)[p.G_ASK] + 2, RESERVE] -= min(left_of(st, r, s.req, s.key), clip) * (BILLION if whole else rk.ratio)
         leave(st, r, j)
         release(st, r, j, False)
         y.retractions += 1
         rk.retractions += 1
-        st.scratch[5, st.param[st.g[p.G_ASK] + 2, 5]] = j
-        st.param[st.g[p.G_ASK] + 2, 5] += 1
+        scratch(st)[5, param(st)[cells(st)[p.G_ASK] + 2, 5]] = j
+        param(st)[cells(st)[p.G_ASK] + 2, 5] += 1
     note(st, t, r, p.LOG_PREEMPT, chosen, i, rk.running, 0, 0, 0)
     rk.full = 1
     return True
@@ -269,37 +270,37 @@ def admit(st: State, r: int, t: int, order_fn: Callable[..., int]) -> bool:
     The pass keeps its budget in the third row that policies see: tokens promised in all, tokens taken now, input budget left,
     chunk budget left, running reserve (billionths), number of preempted requests.
     """
-    rk = st.rank[r]
+    rk = ranks(st)[r]
     rk.nbatch = 0
-    preempts = st.param[r, p.PRIORITY] != 0 and st.param[r, p.PREEMPT_ON] != 0
+    preempts = param(st)[r, p.PRIORITY] != 0 and param(st)[r, p.PREEMPT_ON] != 0
     if preempts:
         rk.full = 0
-    q = st.queue[r * p.QUEUES + p.WAIT]
+    q = lists(st)[r * p.QUEUES + p.WAIT]
     if (rk.full or q.n == 0) and rk.chunk < 0:
         return False
     if rk.decode_left > 0 and rk.running > 0:
         return False
-    most = st.param[r, p.MAX_RUNNING]
+    most = param(st)[r, p.MAX_RUNNING]
     if rk.running >= most and rk.chunk < 0 and not preempts:
         rk.full = 1
         return False
     rk.passes += 1
     arrange(st, r, order_fn)
-    b = st.param[st.g[p.G_ASK] + 2]
-    mixed = rk.running if st.param[r, p.MIXED] and st.param[r, p.CHUNK] > 0 else 0
+    b = param(st)[cells(st)[p.G_ASK] + 2]
+    mixed = rk.running if param(st)[r, p.MIXED] and param(st)[r, p.CHUNK] > 0 else 0
     b[TOTAL] = mixed
     b[CURRENT] = mixed
-    b[INPUT] = st.param[r, p.MAX_PREFILL] - mixed
-    b[CHUNK_LEFT] = st.param[r, p.CHUNK] - mixed
+    b[INPUT] = param(st)[r, p.MAX_PREFILL] - mixed
+    b[CHUNK_LEFT] = param(st)[r, p.CHUNK] - mixed
     b[RESERVE] = running_reserve(st, r)
     b[5] = 0
     if rk.chunk >= 0 and b[CHUNK_LEFT] > 0:
         continue_chunk(st, r)
     i = q.head
     while i >= 0:
-        following = st.req[i].nxt
-        x = st.req[i]
-        if st.param[r, p.LORA_SLOTS] > 0 and not lora_fits(st, r, i):
+        following = reqs(st)[i].nxt
+        x = reqs(st)[i]
+        if param(st)[r, p.LORA_SLOTS] > 0 and not lora_fits(st, r, i):
             i = following
             continue
         if rk.nbatch >= most - rk.running:
@@ -317,16 +318,16 @@ def admit(st: State, r: int, t: int, order_fn: Callable[..., int]) -> bool:
         i = following
     total = 0
     for at in range(rk.nbatch):
-        i = st.slot[r * st.g[p.G_SLOTS] + at].batch
-        x = st.req[i]
+        i = slots(st)[r * cells(st)[p.G_SLOTS] + at].batch
+        x = reqs(st)[i]
         if x.state == p.WAITING:
             leave_wait(st, r, i)
             x.state = p.PREFILLING
             if x.start == 0:
                 x.start = t
-        total += ceil_page(x.extend, st.param[r, p.PAGE])
+        total += ceil_page(x.extend, param(st)[r, p.PAGE])
     for at in range(b[5]):
-        wait(st, r, st.scratch[5, at], t)
+        wait(st, r, scratch(st)[5, at], t)
     if rk.nbatch == 0:
         return False
     take(st, r, total)

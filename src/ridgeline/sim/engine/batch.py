@@ -4,6 +4,7 @@ from ridgeline.sim.engine import params as p
 from ridgeline.sim.engine.jit import jit
 from ridgeline.sim.engine.memory import release
 from ridgeline.sim.engine.state import State
+from ridgeline.sim.engine.tables import cells, param, ranks, reqs, slots, wide
 
 
 @jit
@@ -30,7 +31,7 @@ def gap_edge(at: int) -> int:
 @jit
 def count_gaps(st: State, r: int, ps: int, weight: int) -> None:
     """Count ``weight`` gaps of ``ps``."""
-    st.wide[r, gap_bin(ps)] += weight
+    wide(st)[r, gap_bin(ps)] += weight
 
 
 @jit
@@ -43,18 +44,18 @@ def count_run(st: State, r: int, first: int, step: int, n: int, weight: int) -> 
         if step > 0:
             edge = gap_edge(bin_ + 1)
             stop = min(n, (edge - first + step - 1) // step)
-        st.wide[r, bin_] += weight * (stop - at)
+        wide(st)[r, bin_] += weight * (stop - at)
         at = stop
 
 
 @jit
 def note_gaps(st: State, r: int, end: int, steps: int) -> None:
     """Count each running request's gap up to the decode step, the ``steps``-th, that ends at ``end``."""
-    rk = st.rank[r]
+    rk = ranks(st)[r]
     if rk.many_joins:
-        base = r * st.g[p.G_SLOTS]
+        base = r * cells(st)[p.G_SLOTS]
         for at in range(rk.running):
-            x = st.req[st.slot[base + at].req]
+            x = reqs(st)[slots(st)[base + at].req]
             last = x.last if x.s0 == steps else rk.last_decode
             count_gaps(st, r, end - last, 1)
     else:
@@ -70,34 +71,34 @@ def note_gaps(st: State, r: int, end: int, steps: int) -> None:
 @jit
 def finish(st: State, r: int, i: int, t: int, outcome: int) -> None:
     """Close request ``i`` at time ``t``."""
-    x = st.req[i]
+    x = reqs(st)[i]
     x.finish = t
     x.state = p.DONE
     x.outcome = outcome
-    st.rank[x.worker].inflight -= 1
+    ranks(st)[x.worker].inflight -= 1
 
 
 @jit
 def gained(st: State, r: int, i: int) -> int:
     """Tokens the running request ``i`` has got since it joined (speculation: a fixed share per step)."""
-    x = st.req[i]
-    went = st.rank[r].steps - x.s0
-    if st.param[r, p.DRAFT] == 0:
+    x = reqs(st)[i]
+    went = ranks(st)[r].steps - x.s0
+    if param(st)[r, p.DRAFT] == 0:
         return int(went)
-    return int(min(went * st.param[r, p.ACCEPT] // 1000, x.out - x.g0))
+    return int(min(went * param(st)[r, p.ACCEPT] // 1000, x.out - x.g0))
 
 
 @jit
 def join(st: State, r: int, i: int, t: int) -> None:
     """Put request ``i``, whose last token came at ``t``, in the running batch."""
-    rk = st.rank[r]
-    x = st.req[i]
-    at = r * st.g[p.G_SLOTS] + rk.running
-    s = st.slot[at]
+    rk = ranks(st)[r]
+    x = reqs(st)[i]
+    at = r * cells(st)[p.G_SLOTS] + rk.running
+    s = slots(st)[at]
     s.req = i
     left = x.out - x.gen
-    if st.param[r, p.DRAFT] > 0:
-        left = (left * 1000 + st.param[r, p.ACCEPT] - 1) // st.param[r, p.ACCEPT]
+    if param(st)[r, p.DRAFT] > 0:
+        left = (left * 1000 + param(st)[r, p.ACCEPT] - 1) // param(st)[r, p.ACCEPT]
     s.fin = rk.steps + left
     s.key = rk.steps + x.max_new - x.gen
     s.full = 1 if x.bits & p.IGNORE_EOS else 0
@@ -110,8 +111,8 @@ def join(st: State, r: int, i: int, t: int) -> None:
     rk.running += 1
     rk.ctx += x.kv
     rk.fin_min = min(rk.fin_min, s.fin)
-    page = st.param[r, p.PAGE]
-    st.wide[st.g[p.G_RESIDUE] + r, (x.kv - rk.steps) % page] += 1
+    page = param(st)[r, p.PAGE]
+    wide(st)[cells(st)[p.G_RESIDUE] + r, (x.kv - rk.steps) % page] += 1
     if rk.njoin > 0 and rk.join_at != t:
         rk.many_joins = 1
     rk.njoin += 1
@@ -121,24 +122,24 @@ def join(st: State, r: int, i: int, t: int) -> None:
 @jit
 def reach(st: State, r: int, i: int, steps: int) -> int:
     """Tokens (whole pages) the running request ``i`` owns after ``steps`` speculative steps."""
-    x = st.req[i]
-    page = st.param[r, p.PAGE]
+    x = reqs(st)[i]
+    page = param(st)[r, p.PAGE]
     kv = x.kv
     if steps > 0:
-        kv += min((steps - 1) * st.param[r, p.ACCEPT] // 1000, x.out - x.g0) + st.param[r, p.DRAFT]
+        kv += min((steps - 1) * param(st)[r, p.ACCEPT] // 1000, x.out - x.g0) + param(st)[r, p.DRAFT]
     return int((kv + page - 1) // page * page)
 
 
 @jit
 def leave(st: State, r: int, i: int) -> None:
     """Take request ``i`` out of the running batch and write its present length back into it."""
-    rk = st.rank[r]
-    x = st.req[i]
-    base = r * st.g[p.G_SLOTS]
+    rk = ranks(st)[r]
+    x = reqs(st)[i]
+    base = r * cells(st)[p.G_SLOTS]
     went = gained(st, r, i)
-    page = st.param[r, p.PAGE]
-    draft = st.param[r, p.DRAFT]
-    st.wide[st.g[p.G_RESIDUE] + r, (x.kv - x.s0) % page] -= 1
+    page = param(st)[r, p.PAGE]
+    draft = param(st)[r, p.DRAFT]
+    wide(st)[cells(st)[p.G_RESIDUE] + r, (x.kv - x.s0) % page] -= 1
     if rk.steps == x.s0:
         rk.many_joins = 1
         rk.njoin -= 1
@@ -152,25 +153,25 @@ def leave(st: State, r: int, i: int) -> None:
     x.kv += went
     rk.ctx -= x.kv
     rk.running -= 1
-    last = st.slot[base + rk.running]
+    last = slots(st)[base + rk.running]
     if x.slot != rk.running:
-        s = st.slot[base + x.slot]
+        s = slots(st)[base + x.slot]
         s.req = last.req
         s.fin = last.fin
         s.key = last.key
         s.full = last.full
         s.lora = last.lora
-        st.req[last.req].slot = x.slot
+        reqs(st)[last.req].slot = x.slot
     rk.full = 0
 
 
 @jit
 def drop_finished(st: State, r: int, t: int) -> None:
     """Let go of every running request whose last step ended at ``t``."""
-    rk = st.rank[r]
+    rk = ranks(st)[r]
     if rk.running == 0 or rk.fin_min > rk.steps:
         return
-    base = r * st.g[p.G_SLOTS]
+    base = r * cells(st)[p.G_SLOTS]
     low = p.FOREVER
     at = 0
     # leavers are taken in request order, so that eviction and the tree do not depend on slot order
@@ -179,7 +180,7 @@ def drop_finished(st: State, r: int, t: int) -> None:
         best = -1
         low = p.FOREVER
         for at in range(rk.running):
-            s = st.slot[base + at]
+            s = slots(st)[base + at]
             if s.fin <= rk.steps:
                 if s.req > first and (best < 0 or s.req < best):
                     best = s.req

@@ -8,6 +8,7 @@ overflows a signed 64-bit integer (and plain Python gives the same numbers).
 
 from ridgeline.sim.engine.jit import jit
 from ridgeline.sim.engine.state import State
+from ridgeline.sim.engine.tables import reqs, segs
 
 PRIME_A = 2147483647
 PRIME_B = 2147483629
@@ -34,15 +35,15 @@ def draw(seed: int, stream: int, who: int, turn: int) -> int:
 @jit
 def seg_id(st: State, i: int, k: int) -> int:
     """Identity of the ``k``-th segment of request ``i``."""
-    at = st.req[i].seg_lo + k
-    return st.seg[at].id if at < st.req[i].seg_hi else st.req[i].out_seg
+    at = reqs(st)[i].seg_lo + k
+    return segs(st)[at].id if at < reqs(st)[i].seg_hi else reqs(st)[i].out_seg
 
 
 @jit
 def seg_end(st: State, i: int, k: int) -> int:
     """Position one past the ``k``-th segment of request ``i``."""
-    at = st.req[i].seg_lo + k
-    return st.seg[at].end if at < st.req[i].seg_hi else ENDLESS
+    at = reqs(st)[i].seg_lo + k
+    return segs(st)[at].end if at < reqs(st)[i].seg_hi else ENDLESS
 
 
 @jit

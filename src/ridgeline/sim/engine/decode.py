@@ -12,6 +12,7 @@ from ridgeline.sim.engine.memory import release, room, take, used
 from ridgeline.sim.engine.queues import push, wait
 from ridgeline.sim.engine.records import note
 from ridgeline.sim.engine.state import State
+from ridgeline.sim.engine.tables import cells, lists, param, ranks, reqs, slots, wide
 from ridgeline.sim.engine.tree import evict
 
 BILLION = 1_000_000_000
@@ -22,25 +23,25 @@ LONGEST = 65536
 @jit
 def pages(st: State, r: int, k: int) -> int:
     """Pages that the next ``k`` decode steps take."""
-    rk = st.rank[r]
-    page = st.param[r, p.PAGE]
+    rk = ranks(st)[r]
+    page = param(st)[r, p.PAGE]
     if page == 1:
         return int(rk.running * k)
     n = (k // page) * rk.running
     for j in range(k % page):
-        n += st.wide[st.g[p.G_RESIDUE] + r, -(rk.steps + j) % page]
+        n += wide(st)[cells(st)[p.G_RESIDUE] + r, -(rk.steps + j) % page]
     return int(n)
 
 
 @jit
 def draft_need(st: State, r: int) -> int:
     """Tokens that the next speculative step takes (whole pages)."""
-    rk = st.rank[r]
-    base = r * st.g[p.G_SLOTS]
+    rk = ranks(st)[r]
+    base = r * cells(st)[p.G_SLOTS]
     need = 0
     for at in range(rk.running):
-        i = st.slot[base + at].req
-        went = rk.steps - st.req[i].s0
+        i = slots(st)[base + at].req
+        went = rk.steps - reqs(st)[i].s0
         need += reach(st, r, i, went + 1) - reach(st, r, i, went)
     return need
 
@@ -48,23 +49,23 @@ def draft_need(st: State, r: int) -> int:
 @jit
 def step_need(st: State, r: int) -> int:
     """Tokens (whole pages) that the next decode step takes."""
-    if st.param[r, p.DRAFT] > 0:
+    if param(st)[r, p.DRAFT] > 0:
         return draft_need(st, r)
-    return int(pages(st, r, 1) * st.param[r, p.PAGE])
+    return int(pages(st, r, 1) * param(st)[r, p.PAGE])
 
 
 @jit
 def affordable(st: State, r: int, k: int) -> int:
     """Most steps up to ``k`` for which memory suffices."""
-    have = room(st, r) // st.param[r, p.PAGE]
+    have = room(st, r) // param(st)[r, p.PAGE]
     if pages(st, r, k) <= have:
         return k
-    page = st.param[r, p.PAGE]
-    rounds = have // st.rank[r].running
+    page = param(st)[r, p.PAGE]
+    rounds = have // ranks(st)[r].running
     n = rounds * page
-    have -= rounds * st.rank[r].running
+    have -= rounds * ranks(st)[r].running
     while n < k:
-        have -= st.wide[st.g[p.G_RESIDUE] + r, -(st.rank[r].steps + n) % page] if page > 1 else st.rank[r].running
+        have -= wide(st)[cells(st)[p.G_RESIDUE] + r, -(ranks(st)[r].steps + n) % page] if page > 1 else ranks(st)[r].running
         if have < 0:
             break
         n += 1
@@ -74,23 +75,23 @@ def affordable(st: State, r: int, k: int) -> int:
 @jit
 def victim(st: State, r: int) -> int:
     """Who is retracted next: fewest generated tokens, then longest prompt, then last joined."""
-    rk = st.rank[r]
-    base = r * st.g[p.G_SLOTS]
+    rk = ranks(st)[r]
+    base = r * cells(st)[p.G_SLOTS]
     best = -1
     best_gen = 0
     for at in range(rk.running):
-        i = st.slot[base + at].req
-        x = st.req[i]
+        i = slots(st)[base + at].req
+        x = reqs(st)[i]
         gen = x.g0 + gained(st, r, i)
         if best < 0:
             best = i
             best_gen = gen
             continue
-        y = st.req[best]
+        y = reqs(st)[best]
         first = -x.prompt
         second = -y.prompt
-        if st.param[r, p.PRIORITY]:
-            sign = st.param[r, p.PRIORITY_SIGN]
+        if param(st)[r, p.PRIORITY]:
+            sign = param(st)[r, p.PRIORITY_SIGN]
             if x.priority != y.priority:
                 if -x.priority * sign < -y.priority * sign:
                     best = i
@@ -112,28 +113,28 @@ def retract(st: State, r: int, t: int) -> None:
 
     The last one that does not fit either is aborted, or (old versions) stops the scheduler.
     """
-    rk = st.rank[r]
+    rk = ranks(st)[r]
     count = 0
-    again = p.RETRACTS if st.param[r, p.ROLE] == p.DECODE_ROLE else p.WAIT
+    again = p.RETRACTS if param(st)[r, p.ROLE] == p.DECODE_ROLE else p.WAIT
     while rk.running > 1 and (count == 0 or room(st, r) < step_need(st, r)):
         i = victim(st, r)
         leave(st, r, i)
         release(st, r, i, False)
-        want = st.param[r, p.RETRACT_STEPS] * rk.running
+        want = param(st)[r, p.RETRACT_STEPS] * rk.running
         if rk.free < want:
             rk.free += evict(st, r, want - rk.free)
-        st.req[i].retractions += 1
+        reqs(st)[i].retractions += 1
         count += 1
         if again == p.WAIT:
             wait(st, r, i, t)
         else:
-            st.req[i].state = p.RETRACTED
-            st.req[i].entry = t
+            reqs(st)[i].state = p.RETRACTED
+            reqs(st)[i].entry = t
             push(st, r, p.RETRACTS, i)
     rk.retractions += count
     if rk.running == 1 and room(st, r) < step_need(st, r):
-        i = st.slot[r * st.g[p.G_SLOTS]].req
-        if st.param[r, p.ABORT_LAST]:
+        i = slots(st)[r * cells(st)[p.G_SLOTS]].req
+        if param(st)[r, p.ABORT_LAST]:
             leave(st, r, i)
             release(st, r, i, False)
             finish(st, r, i, t, p.OUT_OF_MEMORY)
@@ -142,12 +143,12 @@ def retract(st: State, r: int, t: int) -> None:
             rk.halted = 1
     generated = 0
     asked = 0
-    base = r * st.g[p.G_SLOTS]
+    base = r * cells(st)[p.G_SLOTS]
     for at in range(rk.running):
-        i = st.slot[base + at].req
-        generated += st.req[i].g0 + gained(st, r, i)
-        asked += st.req[i].max_new
-    top = generated + st.param[r, p.RETRACT_STEPS] * rk.running
+        i = slots(st)[base + at].req
+        generated += reqs(st)[i].g0 + gained(st, r, i)
+        asked += reqs(st)[i].max_new
+    top = generated + param(st)[r, p.RETRACT_STEPS] * rk.running
     rk.ratio = min(BILLION, top * BILLION // (asked + 1))
     note(st, t, r, p.LOG_RETRACT, count, rk.ratio, 0, 0, 0, 0)
 
@@ -172,11 +173,11 @@ def steps_to(base: int, growth: int, span: int, most: int) -> int:
 @jit
 def publish(st: State, r: int, t: int, tokens: int) -> None:
     """Refresh the load snapshot that routers read."""
-    rk = st.rank[r]
+    rk = ranks(st)[r]
     rk.snap_at = t
-    queued = st.queue[r * p.QUEUES + p.WAIT].n + st.queue[r * p.QUEUES + p.BOOTS].n
-    queued += st.queue[r * p.QUEUES + p.PREALLOCS].n + st.queue[r * p.QUEUES + p.TRANSFERS].n
-    queued += st.queue[r * p.QUEUES + p.RETRACTS].n
+    queued = lists(st)[r * p.QUEUES + p.WAIT].n + lists(st)[r * p.QUEUES + p.BOOTS].n
+    queued += lists(st)[r * p.QUEUES + p.PREALLOCS].n + lists(st)[r * p.QUEUES + p.TRANSFERS].n
+    queued += lists(st)[r * p.QUEUES + p.RETRACTS].n
     rk.snap_requests = rk.running + queued + rk.nbatch
     rk.snap_tokens = tokens + rk.wtokens
 
@@ -188,9 +189,9 @@ def decode(st: State, r: int, t: int, cut: int, single: bool, lockstep: bool) ->
     ``cut``: the first step boundary at or after it ends the stretch. The effects of all steps are written
     now; finished requests leave at the boundary ``rank.now``.
     """
-    rk = st.rank[r]
+    rk = ranks(st)[r]
     rk.nbatch = 0
-    draft = st.param[r, p.DRAFT] > 0
+    draft = param(st)[r, p.DRAFT] > 0
     calm = True
     if room(st, r) < step_need(st, r):
         retract(st, r, t)
@@ -198,30 +199,30 @@ def decode(st: State, r: int, t: int, cut: int, single: bool, lockstep: bool) ->
         if rk.running == 0 or rk.halted:
             return False
     else:
-        rk.ratio = max(st.param[r, p.RATIO_MIN], rk.ratio - st.param[r, p.RATIO_DECAY])
+        rk.ratio = max(param(st)[r, p.RATIO_MIN], rk.ratio - param(st)[r, p.RATIO_DECAY])
     n = rk.running
-    base = st.param[r, p.STEP_BASE] + st.param[r, p.STEP_DECODE] * n + st.param[r, p.STEP_CONTEXT] * rk.ctx
-    growth = st.param[r, p.STEP_CONTEXT] * n
+    base = param(st)[r, p.STEP_BASE] + param(st)[r, p.STEP_DECODE] * n + param(st)[r, p.STEP_CONTEXT] * rk.ctx
+    growth = param(st)[r, p.STEP_CONTEXT] * n
     k = 1
     if draft:
-        base += st.param[r, p.STEP_DRAFT] * n
+        base += param(st)[r, p.STEP_DRAFT] * n
     elif not single and not lockstep and calm:
         most = min(rk.fin_min - rk.steps, LONGEST)
         if rk.decode_left > 0:
             most = min(most, rk.decode_left)
-        if st.g[p.G_LOGGING]:
-            every = st.param[r, p.LOG_EVERY]
+        if cells(st)[p.G_LOGGING]:
+            every = param(st)[r, p.LOG_EVERY]
             most = min(most, every - rk.decodes % every)
         k = affordable(st, r, steps_to(base, growth, cut - t, max(most, 1)))
-        rk.ratio = max(st.param[r, p.RATIO_MIN], rk.ratio - (k - 1) * st.param[r, p.RATIO_DECAY])
-    every = st.param[r, p.SNAPSHOT_EVERY]
+        rk.ratio = max(param(st)[r, p.RATIO_MIN], rk.ratio - (k - 1) * param(st)[r, p.RATIO_DECAY])
+    every = param(st)[r, p.SNAPSHOT_EVERY]
     last = (rk.decodes + k) // every * every
     if last > rk.decodes:
         ahead = last - rk.decodes
-        held = draft_need(st, r) if draft else pages(st, r, ahead) * st.param[r, p.PAGE]
+        held = draft_need(st, r) if draft else pages(st, r, ahead) * param(st)[r, p.PAGE]
         at = t + (ahead - 1) * base + growth * ((ahead - 1) * (ahead - 2) // 2)
         publish(st, r, at, used(st, r) + held)
-    take(st, r, draft_need(st, r) if draft else pages(st, r, k) * st.param[r, p.PAGE])
+    take(st, r, draft_need(st, r) if draft else pages(st, r, k) * param(st)[r, p.PAGE])
     if not lockstep:
         note_gaps(st, r, t + base, rk.steps)
     if k > 1:
@@ -230,9 +231,9 @@ def decode(st: State, r: int, t: int, cut: int, single: bool, lockstep: bool) ->
     if draft:
         before = rk.steps
         got = 0
-        first = r * st.g[p.G_SLOTS]
+        first = r * cells(st)[p.G_SLOTS]
         for at in range(n):
-            i = st.slot[first + at].req
+            i = slots(st)[first + at].req
             rk.steps = before
             had = gained(st, r, i)
             rk.steps = before + 1

@@ -12,6 +12,7 @@ from ridgeline.sim.engine.memory import ceil_page, release, room, take
 from ridgeline.sim.engine.queues import leave_wait, push, remove, wait
 from ridgeline.sim.engine.records import note
 from ridgeline.sim.engine.state import State
+from ridgeline.sim.engine.tables import cells, lists, param, ranks, reqs, slots
 
 EARLY, PREFILL_COMPLETE = 0, 1
 
@@ -19,7 +20,7 @@ EARLY, PREFILL_COMPLETE = 0, 1
 @jit
 def wake(st: State, r: int, t: int) -> None:
     """Have rank ``r`` look at its lists at ``t``, or at its next boundary after it."""
-    rk = st.rank[r]
+    rk = ranks(st)[r]
     rk.next_ready = min(rk.next_ready, t)
     if rk.kind == 0 and not rk.hold and not rk.halted:
         rk.now = min(rk.now, t)
@@ -30,26 +31,26 @@ def end_pair(st: State, r: int, i: int, t: int, outcome: int) -> None:
     """End row ``i`` (already out of its list) and tell the other side."""
     finish(st, r, i, t, outcome)
     note(st, t, r, p.LOG_ABORT, i, outcome, 0, 0, 0, 0)
-    other = st.req[i].peer
-    if other >= 0 and st.req[other].state != p.DONE:
-        st.req[other].fault = 1
-        st.req[other].answer = t
-        if st.req[other].rank >= 0:
-            wake(st, st.req[other].rank, t)
+    other = reqs(st)[i].peer
+    if other >= 0 and reqs(st)[other].state != p.DONE:
+        reqs(st)[other].fault = 1
+        reqs(st)[other].answer = t
+        if reqs(st)[other].rank >= 0:
+            wake(st, reqs(st)[other].rank, t)
 
 
 @jit
 def send(st: State, r: int, i: int, t: int, tokens: int, last: bool) -> None:
     """Queue ``tokens`` of KV on the prefill worker's link at ``t``; after the last part both sides know when."""
-    x = st.req[i]
-    w = st.rank[x.worker]
-    w.link_free = max(w.link_free, t) + tokens * st.param[r, p.LINK_TOKEN]
-    done = w.link_free + st.param[r, p.LINK_LATENCY]
+    x = reqs(st)[i]
+    w = ranks(st)[x.worker]
+    w.link_free = max(w.link_free, t) + tokens * param(st)[r, p.LINK_TOKEN]
+    done = w.link_free + param(st)[r, p.LINK_LATENCY]
     note(st, t, r, p.LOG_TRANSFER, i, tokens, done - t, x.peer, 0, 0)
     if not last:
         return
-    failed = draw(st.param[r, p.SEED], 303, i, 0) % 1000 < st.param[r, p.LINK_FAIL]
-    other = st.req[x.peer]
+    failed = draw(param(st)[r, p.SEED], 303, i, 0) % 1000 < param(st)[r, p.LINK_FAIL]
+    other = reqs(st)[x.peer]
     x.answer = done
     other.answer = done
     if failed:
@@ -63,14 +64,14 @@ def send(st: State, r: int, i: int, t: int, tokens: int, last: bool) -> None:
 @jit
 def chunk_done(st: State, r: int, i: int, t: int, last: bool) -> None:
     """A chunk of row ``i`` was computed: send what was not sent yet (with early allocation)."""
-    x = st.req[i]
-    if st.param[r, p.ALLOCATION] == EARLY:
+    x = reqs(st)[i]
+    if param(st)[r, p.ALLOCATION] == EARLY:
         tokens = x.kv - x.g0
         x.g0 = x.kv
         if not x.fault:
             send(st, r, i, t, tokens, last)
     elif last and not x.fault:
-        other = st.req[x.peer]
+        other = reqs(st)[x.peer]
         other.matched = 1
         if other.rank >= 0:
             wake(st, other.rank, t)
@@ -79,12 +80,12 @@ def chunk_done(st: State, r: int, i: int, t: int, last: bool) -> None:
 @jit
 def prefilled(st: State, r: int, i: int, t: int) -> None:
     """The prompt of row ``i`` is computed: it waits, holding its KV, until the other side has it."""
-    x = st.req[i]
+    x = reqs(st)[i]
     x.gen = 1
     x.first = t
     x.last = t
-    if st.rank[r].running == 0:
-        st.rank[r].full = 0
+    if ranks(st)[r].running == 0:
+        ranks(st)[r].full = 0
     if x.fault:
         release(st, r, i, True)
         finish(st, r, i, t, p.FAILED)
@@ -99,10 +100,10 @@ def prefilled(st: State, r: int, i: int, t: int) -> None:
 @jit
 def poll_prefill(st: State, r: int, t: int) -> None:
     """Prefill side: answer what has been transferred, let in what has been allocated for."""
-    rk = st.rank[r]
-    i = st.queue[r * p.QUEUES + p.FLIGHTS].head
+    rk = ranks(st)[r]
+    i = lists(st)[r * p.QUEUES + p.FLIGHTS].head
     while i >= 0:
-        x = st.req[i]
+        x = reqs(st)[i]
         following = x.nxt
         if x.answer <= t:
             remove(st, r, p.FLIGHTS, i)
@@ -110,15 +111,15 @@ def poll_prefill(st: State, r: int, t: int) -> None:
             rk.full = 0
             finish(st, r, i, t, p.FAILED if x.fault else p.FINISHED)
         i = following
-    limit = st.param[r, p.BOOT_TIMEOUT]
-    i = st.queue[r * p.QUEUES + p.BOOTS].head
+    limit = param(st)[r, p.BOOT_TIMEOUT]
+    i = lists(st)[r * p.QUEUES + p.BOOTS].head
     while i >= 0:
-        x = st.req[i]
+        x = reqs(st)[i]
         following = x.nxt
         if x.fault:
             remove(st, r, p.BOOTS, i)
             finish(st, r, i, t, p.FAILED)
-        elif x.answer <= t and not st.param[r, p.BOOT_BLOCK]:
+        elif x.answer <= t and not param(st)[r, p.BOOT_BLOCK]:
             remove(st, r, p.BOOTS, i)
             wait(st, r, i, t)
         elif t >= x.entry + limit:
@@ -132,22 +133,22 @@ def poll_prefill(st: State, r: int, t: int) -> None:
 @jit
 def allocatable(st: State, r: int, with_retracted: bool) -> int:
     """Tokens the decode side may promise to a new request (SIGNALS §9.7)."""
-    rk = st.rank[r]
-    base = r * st.g[p.G_SLOTS]
-    keep = st.param[r, p.RESERVED]
-    clip = st.param[r, p.CLIP]
+    rk = ranks(st)[r]
+    base = r * cells(st)[p.G_SLOTS]
+    keep = param(st)[r, p.RESERVED]
+    clip = param(st)[r, p.CLIP]
     held = rk.ctx + rk.running
     single = -p.FOREVER
     for at in range(rk.running):
-        x = st.req[st.slot[base + at].req]
+        x = reqs(st)[slots(st)[base + at].req]
         single = max(single, min(x.max_new, clip) + x.prompt - held)
-    queued = st.queue[r * p.QUEUES + p.TRANSFERS].n + st.queue[r * p.QUEUES + p.WAIT].n
+    queued = lists(st)[r * p.QUEUES + p.TRANSFERS].n + lists(st)[r * p.QUEUES + p.WAIT].n
     free = room(st, r) - max(keep * (rk.running + queued), single) - keep * rk.last_prebuilt
     if with_retracted:
-        i = st.queue[r * p.QUEUES + p.RETRACTS].head
+        i = lists(st)[r * p.QUEUES + p.RETRACTS].head
         while i >= 0:
-            x = st.req[i]
-            free -= ceil_page(x.prompt + x.gen - 1, st.param[r, p.PAGE]) + keep
+            x = reqs(st)[i]
+            free -= ceil_page(x.prompt + x.gen - 1, param(st)[r, p.PAGE]) + keep
             i = x.nxt
     return int(free)
 
@@ -155,16 +156,16 @@ def allocatable(st: State, r: int, with_retracted: bool) -> int:
 @jit
 def resume(st: State, r: int, t: int) -> None:
     """Bring retracted requests back, oldest first, as far as memory goes."""
-    page = st.param[r, p.PAGE]
+    page = param(st)[r, p.PAGE]
     free = allocatable(st, r, False)
-    i = st.queue[r * p.QUEUES + p.RETRACTS].head
+    i = lists(st)[r * p.QUEUES + p.RETRACTS].head
     while i >= 0:
-        x = st.req[i]
+        x = reqs(st)[i]
         following = x.nxt
         need = ceil_page(x.prompt + x.gen - 1, page)
-        if need + st.param[r, p.RESERVED] > free or need > room(st, r):
+        if need + param(st)[r, p.RESERVED] > free or need > room(st, r):
             break
-        free -= need + st.param[r, p.RESERVED]
+        free -= need + param(st)[r, p.RESERVED]
         remove(st, r, p.RETRACTS, i)
         take(st, r, need)
         x.held = need
@@ -177,28 +178,28 @@ def resume(st: State, r: int, t: int) -> None:
 @jit
 def preallocate(st: State, r: int, t: int) -> None:
     """Allocate for waiting handshakes in order; the first that does not fit stops the rest."""
-    rk = st.rank[r]
-    page = st.param[r, p.PAGE]
-    keep = st.param[r, p.RESERVED]
-    clip = st.param[r, p.CLIP]
+    rk = ranks(st)[r]
+    page = param(st)[r, p.PAGE]
+    keep = param(st)[r, p.RESERVED]
+    clip = param(st)[r, p.CLIP]
     free = allocatable(st, r, True)
     held = rk.ctx + rk.running
-    rows = st.param[r, p.MAX_RUNNING]
+    rows = param(st)[r, p.MAX_RUNNING]
     if rows <= 32:
         rows *= 2
-    i = st.queue[r * p.QUEUES + p.PREALLOCS].head
+    i = lists(st)[r * p.QUEUES + p.PREALLOCS].head
     while i >= 0:
-        x = st.req[i]
+        x = reqs(st)[i]
         following = x.nxt
         if x.fault:
             remove(st, r, p.PREALLOCS, i)
             finish(st, r, i, t, p.FAILED)
             i = following
             continue
-        if x.ready > t or (st.param[r, p.ALLOCATION] == PREFILL_COMPLETE and x.matched == 0):
+        if x.ready > t or (param(st)[r, p.ALLOCATION] == PREFILL_COMPLETE and x.matched == 0):
             i = following
             continue
-        busy = rk.running + st.queue[r * p.QUEUES + p.TRANSFERS].n + st.queue[r * p.QUEUES + p.WAIT].n
+        busy = rk.running + lists(st)[r * p.QUEUES + p.TRANSFERS].n + lists(st)[r * p.QUEUES + p.WAIT].n
         paged = ceil_page(x.prompt, page)
         if busy >= rows or max(paged + keep, x.prompt + min(x.max_new, clip) - held) > free or paged > room(st, r):
             break
@@ -212,8 +213,8 @@ def preallocate(st: State, r: int, t: int) -> None:
         x.entry = t
         x.answer = p.FOREVER
         push(st, r, p.TRANSFERS, i)
-        other = st.req[x.peer]
-        if st.param[r, p.ALLOCATION] == PREFILL_COMPLETE:
+        other = reqs(st)[x.peer]
+        if param(st)[r, p.ALLOCATION] == PREFILL_COMPLETE:
             send(st, other.rank, x.peer, t, x.prompt, True)
         else:
             other.answer = t
@@ -225,15 +226,15 @@ def preallocate(st: State, r: int, t: int) -> None:
 @jit
 def poll_decode(st: State, r: int, t: int) -> None:
     """Decode side: resume the retracted, else allocate and collect transfers; then join the batch."""
-    rk = st.rank[r]
-    if st.queue[r * p.QUEUES + p.RETRACTS].n > 0:
+    rk = ranks(st)[r]
+    if lists(st)[r * p.QUEUES + p.RETRACTS].n > 0:
         resume(st, r, t)
-    if st.queue[r * p.QUEUES + p.RETRACTS].n == 0:
+    if lists(st)[r * p.QUEUES + p.RETRACTS].n == 0:
         preallocate(st, r, t)
-        limit = st.param[r, p.WAIT_TIMEOUT]
-        i = st.queue[r * p.QUEUES + p.TRANSFERS].head
+        limit = param(st)[r, p.WAIT_TIMEOUT]
+        i = lists(st)[r * p.QUEUES + p.TRANSFERS].head
         while i >= 0:
-            x = st.req[i]
+            x = reqs(st)[i]
             following = x.nxt
             late = t >= x.entry + limit
             if x.answer <= t or late:
@@ -249,9 +250,9 @@ def poll_decode(st: State, r: int, t: int) -> None:
                 rk.next_ready = min(rk.next_ready, x.entry + limit)
             i = following
     rk.last_prebuilt = 0
-    i = st.queue[r * p.QUEUES + p.WAIT].head
-    while i >= 0 and rk.running < st.param[r, p.MAX_RUNNING]:
-        x = st.req[i]
+    i = lists(st)[r * p.QUEUES + p.WAIT].head
+    while i >= 0 and rk.running < param(st)[r, p.MAX_RUNNING]:
+        x = reqs(st)[i]
         following = x.nxt
         leave_wait(st, r, i)
         if x.first == 0:

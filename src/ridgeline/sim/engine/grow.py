@@ -3,12 +3,13 @@
 from ridgeline.sim.engine import params as p
 from ridgeline.sim.engine.jit import entry
 from ridgeline.sim.engine.state import State
+from ridgeline.sim.engine.tables import cells, nodes
 from ridgeline.sim.engine.tree import put
 
 
 @entry
 def rehash(st: State) -> None:
     """Enter every live node but the roots anew."""
-    for n in range(st.g[p.G_TOP_NODE]):
-        if st.node[n].alive and st.node[n].parent >= 0:
+    for n in range(cells(st)[p.G_TOP_NODE]):
+        if nodes(st)[n].alive and nodes(st)[n].parent >= 0:
             put(st, n)

@@ -74,9 +74,9 @@ def entry(function: F) -> F:
     return jit(function, inner=False)
 
 
-def signature_of(function: Callable[..., Any], state: Any) -> Any:
-    """The numba signature that ``function``'s annotations stand for (``state``: the type of `State`)."""
-    kinds = {"int": types.int64, "bool": types.boolean, "State": state, "None": types.void, None: types.void}
+def signature_of(function: Callable[..., Any]) -> Any:
+    """The numba signature that ``function``'s annotations stand for (a `State` is the address of its header)."""
+    kinds = {"int": types.int64, "bool": types.boolean, "None": types.void, None: types.void}
     kinds |= {int: types.int64, bool: types.boolean, "tuple[int, int]": types.UniTuple(types.int64, 2)}
     kinds[tuple[int, int]] = types.UniTuple(types.int64, 2)
     hooks = {"order_fn": types.FunctionType(ORDER_SIGNATURE), "route_fn": types.FunctionType(ROUTE_SIGNATURE)}
@@ -87,17 +87,16 @@ def signature_of(function: Callable[..., Any], state: Any) -> Any:
         if name in hooks:
             arguments.append(hooks[name])
         else:
-            arguments.append(state if getattr(hint, "__name__", "") == "State" else kinds[hint])
+            arguments.append(types.int64 if getattr(hint, "__name__", "") == "State" else kinds[hint])
     return returns(*arguments)
 
 
-def compile_all(state: Any) -> None:
+def compile_all() -> None:
     """Compile, or load from the cache, every engine function not ready yet, callees first."""
     if not PENDING:
         return
-    kind = numba.typeof(state)
     for compiled, function in PENDING:
-        compiled.compile(signature_of(function, kind))
+        compiled.compile(signature_of(function))
         compiled.disable_compile()
     PENDING.clear()
     CACHE_FOLDER.mkdir(parents=True, exist_ok=True)

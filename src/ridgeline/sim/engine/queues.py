@@ -10,6 +10,7 @@ from ridgeline.sim.engine import params as p
 from ridgeline.sim.engine.content import draw, mix, page_hash
 from ridgeline.sim.engine.jit import jit
 from ridgeline.sim.engine.state import State
+from ridgeline.sim.engine.tables import cells, lists, nodes, param, ranks, reqs, scratch, slots
 from ridgeline.sim.engine.tree import match
 
 CACHE_ORDER_LIMIT = 128
@@ -20,11 +21,11 @@ LAST = 1 << 60
 @jit
 def push(st: State, r: int, which: int, i: int) -> None:
     """Append request ``i`` to list ``which`` of rank ``r``."""
-    q = st.queue[r * p.QUEUES + which]
-    st.req[i].nxt = -1
-    st.req[i].prv = q.tail
+    q = lists(st)[r * p.QUEUES + which]
+    reqs(st)[i].nxt = -1
+    reqs(st)[i].prv = q.tail
     if q.tail >= 0:
-        st.req[q.tail].nxt = i
+        reqs(st)[q.tail].nxt = i
     else:
         q.head = i
     q.tail = i
@@ -34,14 +35,14 @@ def push(st: State, r: int, which: int, i: int) -> None:
 @jit
 def remove(st: State, r: int, which: int, i: int) -> None:
     """Take request ``i`` out of list ``which`` of rank ``r``."""
-    q = st.queue[r * p.QUEUES + which]
-    x = st.req[i]
+    q = lists(st)[r * p.QUEUES + which]
+    x = reqs(st)[i]
     if x.prv >= 0:
-        st.req[x.prv].nxt = x.nxt
+        reqs(st)[x.prv].nxt = x.nxt
     else:
         q.head = x.nxt
     if x.nxt >= 0:
-        st.req[x.nxt].prv = x.prv
+        reqs(st)[x.nxt].prv = x.prv
     else:
         q.tail = x.prv
     q.n -= 1
@@ -50,24 +51,24 @@ def remove(st: State, r: int, which: int, i: int) -> None:
 @jit
 def wait(st: State, r: int, i: int, t: int) -> None:
     """Append request ``i`` to the waiting queue at time ``t``."""
-    x = st.req[i]
+    x = reqs(st)[i]
     x.state = p.WAITING
     x.entry = t
-    st.rank[r].wtokens += x.prompt + x.gen
+    ranks(st)[r].wtokens += x.prompt + x.gen
     push(st, r, p.WAIT, i)
 
 
 @jit
 def leave_wait(st: State, r: int, i: int) -> None:
     """Take request ``i`` out of the waiting queue."""
-    st.rank[r].wtokens -= st.req[i].prompt + st.req[i].gen
+    ranks(st)[r].wtokens -= reqs(st)[i].prompt + reqs(st)[i].gen
     remove(st, r, p.WAIT, i)
 
 
 @jit
 def sort_keys(st: State, n: int) -> None:
     """Stable merge sort of scratch rows 0 (first key), 1 (second key), 2 (request)."""
-    s = st.scratch
+    s = scratch(st)
     src = 0
     width = 1
     while width < n:
@@ -103,18 +104,18 @@ def sort_keys(st: State, n: int) -> None:
 @jit
 def relink(st: State, r: int, n: int) -> None:
     """Make the waiting queue follow scratch row 2."""
-    q = st.queue[r * p.QUEUES + p.WAIT]
+    q = lists(st)[r * p.QUEUES + p.WAIT]
     before = -1
     for at in range(n):
-        i = st.scratch[2, at]
-        st.req[i].prv = before
+        i = scratch(st)[2, at]
+        reqs(st)[i].prv = before
         if before >= 0:
-            st.req[before].nxt = i
+            reqs(st)[before].nxt = i
         else:
             q.head = i
         before = i
     if before >= 0:
-        st.req[before].nxt = -1
+        reqs(st)[before].nxt = -1
     q.tail = before
 
 
@@ -124,14 +125,14 @@ def shared_later(st: State, i: int, found: int) -> bool:
 
     ``found`` counts the stand-ins, whose hashes are in scratch row 6.
     """
-    x = st.req[i]
+    x = reqs(st)[i]
     if x.prompt + x.gen < SHARE_TOKENS:
         return False
     h = page_hash(st, i, 0, 0, SHARE_TOKENS, mix(23, x.space))
     for at in range(found):
-        if st.scratch[6, at] == h:
+        if scratch(st)[6, at] == h:
             return True
-    st.scratch[6, found] = h
+    scratch(st)[6, found] = h
     return False
 
 
@@ -142,19 +143,19 @@ def weigh_tree(st: State, r: int, n: int) -> None:
     Row 3 holds each request's deepest node. Only ancestors of those matter; their sum of requests is their
     weight. Equal children keep the order in which they were made.
     """
-    s = st.scratch
-    root = st.rank[r].root
+    s = scratch(st)
+    root = ranks(st)[r].root
     touched = 0
     for at in range(n):
         node = s[3, at]
         while True:
-            if st.node[node].weight == 0:
+            if nodes(st)[node].weight == 0:
                 s[4, touched] = node
                 touched += 1
-            st.node[node].weight += 1
+            nodes(st)[node].weight += 1
             if node == root:
                 break
-            node = st.node[node].parent
+            node = nodes(st)[node].parent
     # a depth-first walk by repeated choice: nodes hold few touched children
     out = 0
     node = root
@@ -162,12 +163,12 @@ def weigh_tree(st: State, r: int, n: int) -> None:
         best = -1
         for at in range(touched):
             c = s[4, at]
-            if c != root and st.node[c].weight > 0 and st.node[c].parent == node:
+            if c != root and nodes(st)[c].weight > 0 and nodes(st)[c].parent == node:
                 if best < 0:
                     best = c
                     continue
-                b = st.node[best]
-                x = st.node[c]
+                b = nodes(st)[best]
+                x = nodes(st)[c]
                 if x.weight > b.weight or (x.weight == b.weight and x.order < b.order):
                     best = c
         if best >= 0:
@@ -177,10 +178,10 @@ def weigh_tree(st: State, r: int, n: int) -> None:
             if s[3, at] == node:
                 s[5, out] = s[2, at]
                 out += 1
-        st.node[node].weight = 0
+        nodes(st)[node].weight = 0
         if node == root:
             break
-        node = st.node[node].parent
+        node = nodes(st)[node].parent
     for at in range(n):
         s[2, at] = s[5, at]
 
@@ -188,8 +189,8 @@ def weigh_tree(st: State, r: int, n: int) -> None:
 @jit
 def order_key(st: State, r: int, i: int, policy: int, late: bool, length: int) -> tuple[int, int]:
     """Sort key of request ``i`` under the policies that need no more than itself and the rank."""
-    x = st.req[i]
-    rk = st.rank[r]
+    x = reqs(st)[i]
+    rk = ranks(st)[r]
     if policy == p.LPM:
         return (LAST if late else -length), 0
     if policy == p.SHORTEST_PREFILL:
@@ -202,24 +203,24 @@ def order_key(st: State, r: int, i: int, policy: int, late: bool, length: int) -
             return -LAST, i
         return -(max(0, rk.processed - x.aged) * 1_000_000 // left), i
     if policy == p.RANDOM:
-        return draw(st.param[r, p.SEED], 101, i, rk.passes), i
-    sign = st.param[r, p.PRIORITY_SIGN]
+        return draw(param(st)[r, p.SEED], 101, i, rk.passes), i
+    sign = param(st)[r, p.PRIORITY_SIGN]
     if policy == p.LOF:
-        return (x.priority * sign if st.param[r, p.PRIORITY] else 0), -x.max_new
+        return (x.priority * sign if param(st)[r, p.PRIORITY] else 0), -x.max_new
     return x.priority * sign, x.entry
 
 
 @jit
 def routing_keys(st: State, r: int, n: int) -> bool:
     """Keys for routing-key: the commoner a key among the running, the earlier. False: nothing to sort by."""
-    s = st.scratch
+    s = scratch(st)
     known = False
-    base = r * st.g[p.G_SLOTS]
+    base = r * cells(st)[p.G_SLOTS]
     for at in range(n):
-        key = st.req[s[2, at]].key
+        key = reqs(st)[s[2, at]].key
         count = 0
-        for b in range(st.rank[r].running):
-            other = st.req[st.slot[base + b].req].key
+        for b in range(ranks(st)[r].running):
+            other = reqs(st)[slots(st)[base + b].req].key
             known = known or other > 0
             if key > 0 and other == key:
                 count += 1
@@ -233,38 +234,38 @@ def routing_keys(st: State, r: int, n: int) -> bool:
 @jit
 def arrange(st: State, r: int, order_fn: Callable[..., int]) -> None:
     """Order the waiting queue of rank ``r`` before an admission pass."""
-    policy = st.param[r, p.ORDER]
-    q = st.queue[r * p.QUEUES + p.WAIT]
+    policy = param(st)[r, p.ORDER]
+    q = lists(st)[r * p.QUEUES + p.WAIT]
     n = q.n
     cached = policy in (p.LPM, p.DFS_WEIGHT, p.HRRN, p.SHORTEST_PREFILL)
-    if cached and st.param[r, p.CACHE] == 0:
+    if cached and param(st)[r, p.CACHE] == 0:
         policy = p.FCFS
         cached = False
     if policy in (p.LPM, p.HRRN) and n > CACHE_ORDER_LIMIT:
         return
-    if (policy == p.FCFS and st.param[r, p.PRIORITY] == 0) or n == 0:
+    if (policy == p.FCFS and param(st)[r, p.PRIORITY] == 0) or n == 0:
         return
-    s = st.scratch
-    page = st.param[r, p.PAGE]
+    s = scratch(st)
+    page = param(st)[r, p.PAGE]
     i = q.head
     stand_ins = 0
-    ask = st.g[p.G_ASK]
+    ask = cells(st)[p.G_ASK]
     for at in range(n):
         length = 0
         late = False
-        x = st.req[i]
+        x = reqs(st)[i]
         s[2, at] = i
         if cached:
             limit = x.prompt + x.gen - 1
             deepest = match(st, r, i, limit - limit % page)
-            length = st.node[deepest].end
+            length = nodes(st)[deepest].end
             s[3, at] = deepest
             if policy != p.DFS_WEIGHT and length <= SHARE_TOKENS:
                 late = shared_later(st, i, stand_ins)
                 if not late and x.prompt + x.gen >= SHARE_TOKENS:
                     stand_ins += 1
         if policy == p.USER_ORDER:
-            me = st.param[ask]
+            me = param(st)[ask]
             me[0] = i
             me[1] = x.arrival
             me[2] = x.entry
@@ -275,13 +276,13 @@ def arrange(st: State, r: int, order_fn: Callable[..., int]) -> None:
             me[7] = x.key
             me[8] = x.lora
             me[9] = x.kind
-            now = st.param[ask + 1]
-            now[0] = st.rank[r].now
+            now = param(st)[ask + 1]
+            now[0] = ranks(st)[r].now
             now[1] = r
-            now[2] = st.rank[r].running
+            now[2] = ranks(st)[r].running
             now[3] = n
-            now[4] = st.rank[r].free + st.rank[r].evictable
-            now[5] = st.param[r, p.POOL]
+            now[4] = ranks(st)[r].free + ranks(st)[r].evictable
+            now[5] = param(st)[r, p.POOL]
             s[0, at] = order_fn(me, now)
             s[1, at] = 0
         elif policy not in (p.DFS_WEIGHT, p.ROUTING_KEY):

@@ -3,15 +3,16 @@
 from ridgeline.sim.engine import params as p
 from ridgeline.sim.engine.jit import jit
 from ridgeline.sim.engine.state import State
+from ridgeline.sim.engine.tables import cells, lists, logs, param, ranks
 
 
 @jit
 def note(st: State, t: int, r: int, kind: int, a: int, b: int, c: int, d: int, e: int, f: int) -> None:
     """Append a log row with six figures, and the queue lengths of rank ``r`` after them."""
-    if not st.g[p.G_LOGGING]:
+    if not cells(st)[p.G_LOGGING]:
         return
-    row = st.log[st.g[p.G_LOG]]
-    st.g[p.G_LOG] += 1
+    row = logs(st)[cells(st)[p.G_LOG]]
+    cells(st)[p.G_LOG] += 1
     row.t = t
     row.rank = r
     row.kind = kind
@@ -21,7 +22,7 @@ def note(st: State, t: int, r: int, kind: int, a: int, b: int, c: int, d: int, e
     row.v3 = d
     row.v4 = e
     row.v5 = f
-    row.v6 = st.queue[r * p.QUEUES + p.WAIT].n
-    row.v7 = st.rank[r].wtokens
-    row.v8 = st.param[r, p.POOL] - st.rank[r].free - st.rank[r].evictable
-    row.v9 = st.rank[r].running
+    row.v6 = lists(st)[r * p.QUEUES + p.WAIT].n
+    row.v7 = ranks(st)[r].wtokens
+    row.v8 = param(st)[r, p.POOL] - ranks(st)[r].free - ranks(st)[r].evictable
+    row.v9 = ranks(st)[r].running

@@ -7,15 +7,16 @@ from ridgeline.sim.engine.content import draw
 from ridgeline.sim.engine.jit import jit
 from ridgeline.sim.engine.perturb import CODE, KIND, PLUS, TIMES, applies
 from ridgeline.sim.engine.state import State
+from ridgeline.sim.engine.tables import cells, lists, nodes, param, ranks, reqs
 from ridgeline.sim.engine.tree import evict, insert, match, offer
 
 
 @jit
 def value_at(st: State, r: int, code: int, t: int) -> int:
     """Parameter ``code`` of rank ``r`` at ``t``, whether or not the rank has got there."""
-    value = st.param[st.g[p.G_BASE] + r, code]
-    for row in range(st.g[p.G_PERTURBS]):
-        q = st.param[st.g[p.G_PERTURB] + row]
+    value = param(st)[cells(st)[p.G_BASE] + r, code]
+    for row in range(cells(st)[p.G_PERTURBS]):
+        q = param(st)[cells(st)[p.G_PERTURB] + row]
         if q[KIND] < 0 and q[CODE] == code and applies(st, row, r, t):
             value = value * q[TIMES] // 1000 + q[PLUS]
     return int(value)
@@ -24,7 +25,7 @@ def value_at(st: State, r: int, code: int, t: int) -> int:
 @jit
 def is_up(st: State, w: int, t: int) -> bool:
     """Whether worker ``w`` takes requests at ``t``."""
-    return value_at(st, st.rank[w].lo, p.DOWN, t) == 0
+    return value_at(st, ranks(st)[w].lo, p.DOWN, t) == 0
 
 
 @jit
@@ -54,33 +55,33 @@ def by_cache(st: State, i: int, lo: int, hi: int, t: int) -> int:
     for w in range(lo, hi):
         if not is_up(st, w, t):
             continue
-        x = st.rank[w]
-        if most < 0 or x.inflight > st.rank[most].inflight:
+        x = ranks(st)[w]
+        if most < 0 or x.inflight > ranks(st)[most].inflight:
             most = w
-        if least < 0 or x.inflight < st.rank[least].inflight:
+        if least < 0 or x.inflight < ranks(st)[least].inflight:
             least = w
-        small_by = st.rank[x.tree].evictable
-        if small < 0 or small_by < st.rank[st.rank[small].tree].evictable:
+        small_by = ranks(st)[x.tree].evictable
+        if small < 0 or small_by < ranks(st)[ranks(st)[small].tree].evictable:
             small = w
     if most < 0:
         return -1
-    high = st.rank[most].inflight
-    low = st.rank[least].inflight
+    high = ranks(st)[most].inflight
+    low = ranks(st)[least].inflight
     choice = least
-    if not (high - low > st.g[p.G_ABS_CACHE] and high * 1000 > low * st.g[p.G_REL_CACHE]):
+    if not (high - low > cells(st)[p.G_ABS_CACHE] and high * 1000 > low * cells(st)[p.G_REL_CACHE]):
         best = -1
         for w in range(lo, hi):
             if not is_up(st, w, t):
                 continue
-            length = st.node[match(st, st.rank[w].tree, i, st.req[i].prompt)].end
+            length = nodes(st)[match(st, ranks(st)[w].tree, i, reqs(st)[i].prompt)].end
             if length > best:
                 best = length
                 choice = w
-        if best * 1000 <= st.g[p.G_RATIO_CACHE] * st.req[i].prompt:
+        if best * 1000 <= cells(st)[p.G_RATIO_CACHE] * reqs(st)[i].prompt:
             choice = small
-    tree = st.rank[choice].tree
-    offer(st, tree, insert(st, tree, i, st.req[i].prompt, True))
-    over = st.rank[tree].evictable - st.g[p.G_TREE_TOKENS]
+    tree = ranks(st)[choice].tree
+    offer(st, tree, insert(st, tree, i, reqs(st)[i].prompt, True))
+    over = ranks(st)[tree].evictable - cells(st)[p.G_TREE_TOKENS]
     if over > 0:
         evict(st, tree, over)
     return choice
@@ -89,9 +90,9 @@ def by_cache(st: State, i: int, lo: int, hi: int, t: int) -> int:
 @jit
 def ask_user(st: State, i: int, n: int, route_fn: Callable[..., int]) -> int:
     """Let the user's function pick among the ``n`` candidates described; -1 where it picks none."""
-    x = st.req[i]
-    ask = st.g[p.G_ASK]
-    me = st.param[ask]
+    x = reqs(st)[i]
+    ask = cells(st)[p.G_ASK]
+    me = param(st)[ask]
     me[0] = i
     me[1] = x.arrival
     me[2] = x.prompt
@@ -100,26 +101,26 @@ def ask_user(st: State, i: int, n: int, route_fn: Callable[..., int]) -> int:
     me[5] = x.key
     me[6] = x.lora
     me[7] = x.kind
-    me[8] = draw(st.g[p.G_SEED], 404, i, 0)
+    me[8] = draw(cells(st)[p.G_SEED], 404, i, 0)
     me[9] = n
-    choice = route_fn(st.param[ask + 1 : ask + 1 + n], me)
+    choice = route_fn(param(st)[ask + 1 : ask + 1 + n], me)
     return choice if 0 <= choice < n else -1
 
 
 @jit
 def describe(st: State, row: int, at: int, lo: int, hi: int, inflight: int, up: bool) -> None:
     """Fill ask row ``row`` with the load of ranks ``[lo, hi)``: what a routing policy sees of a candidate."""
-    a = st.param[st.g[p.G_ASK] + row]
+    a = param(st)[cells(st)[p.G_ASK] + row]
     a[:] = 0
     a[0] = at
     a[1] = 1 if up else 0
     a[6] = inflight
     for r in range(lo, hi):
-        rk = st.rank[r]
+        rk = ranks(st)[r]
         a[2] += rk.running + rk.nbatch
-        a[3] += st.queue[r * p.QUEUES + p.WAIT].n + st.queue[r * p.QUEUES + p.BOX].n
-        a[4] += st.param[r, p.POOL] - rk.free - rk.evictable
-        a[5] += st.param[r, p.POOL]
+        a[3] += lists(st)[r * p.QUEUES + p.WAIT].n + lists(st)[r * p.QUEUES + p.BOX].n
+        a[4] += param(st)[r, p.POOL] - rk.free - rk.evictable
+        a[5] += param(st)[r, p.POOL]
         a[7] += rk.wtokens
         a[8] += rk.ctx
 
@@ -127,27 +128,27 @@ def describe(st: State, row: int, at: int, lo: int, hi: int, inflight: int, up: 
 @jit
 def pick_worker(st: State, i: int, lo: int, hi: int, t: int, route_fn: Callable[..., int]) -> int:
     """The gateway's choice among workers ``[lo, hi)`` at ``t``; -1: none can take it."""
-    how = st.g[p.G_ROUTER]
+    how = cells(st)[p.G_ROUTER]
     if how == p.GW_USER:
         for w in range(lo, hi):
-            x = st.rank[w]
+            x = ranks(st)[w]
             describe(st, w - lo + 1, w - lo, x.lo, x.hi, x.inflight, is_up(st, w, t))
         choice = ask_user(st, i, hi - lo, route_fn)
         return lo + choice if choice >= 0 else -1
     if how == p.GW_CACHE_AWARE:
         return by_cache(st, i, lo, hi, t)
-    if how == p.GW_HASHING and st.req[i].key > 0:
+    if how == p.GW_HASHING and reqs(st)[i].key > 0:
         best = -1
         choice = -1
         for w in range(lo, hi):
             if is_up(st, w, t):
-                score = draw(st.g[p.G_SEED], 77, st.req[i].key, w)
+                score = draw(cells(st)[p.G_SEED], 77, reqs(st)[i].key, w)
                 if score > best:
                     best = score
                     choice = w
         return choice
     if how in (p.GW_RANDOM, p.GW_HASHING):
-        return nth_up(st, lo, hi, draw(st.g[p.G_SEED], 78, i, 0), t)
+        return nth_up(st, lo, hi, draw(cells(st)[p.G_SEED], 78, i, 0), t)
     if how == p.GW_POWER_OF_TWO:
         n = 0
         for w in range(lo, hi):
@@ -155,13 +156,13 @@ def pick_worker(st: State, i: int, lo: int, hi: int, t: int, route_fn: Callable[
                 n += 1
         if n < 2:
             return nth_up(st, lo, hi, 0, t)
-        first = draw(st.g[p.G_SEED], 79, i, 0) % n
-        second = (first + 1 + draw(st.g[p.G_SEED], 79, i, 1) % (n - 1)) % n
+        first = draw(cells(st)[p.G_SEED], 79, i, 0) % n
+        second = (first + 1 + draw(cells(st)[p.G_SEED], 79, i, 1) % (n - 1)) % n
         a = nth_up(st, lo, hi, first, t)
         b = nth_up(st, lo, hi, second, t)
-        return b if st.rank[b].inflight < st.rank[a].inflight else a
-    choice = nth_up(st, lo, hi, st.rank[lo].rotation, t)
-    st.rank[lo].rotation += 1
+        return b if ranks(st)[b].inflight < ranks(st)[a].inflight else a
+    choice = nth_up(st, lo, hi, ranks(st)[lo].rotation, t)
+    ranks(st)[lo].rotation += 1
     return choice
 
 
@@ -170,7 +171,7 @@ def least_loaded(st: State, lo: int, hi: int, by_tokens: bool, prompt: int) -> i
     """total_requests / total_tokens: smallest budget, first on ties; charged until a new snapshot comes."""
     best = -1
     for r in range(lo, hi):
-        rk = st.rank[r]
+        rk = ranks(st)[r]
         if rk.snap_at != rk.budget_seen:
             rk.budget_seen = rk.snap_at
             rk.budget_requests = rk.snap_requests
@@ -178,7 +179,7 @@ def least_loaded(st: State, lo: int, hi: int, by_tokens: bool, prompt: int) -> i
         if best < 0:
             best = r
             continue
-        b = st.rank[best]
+        b = ranks(st)[best]
         if by_tokens:
             if rk.budget_tokens < b.budget_tokens or (
                 rk.budget_tokens == b.budget_tokens and rk.budget_requests < b.budget_requests
@@ -186,46 +187,46 @@ def least_loaded(st: State, lo: int, hi: int, by_tokens: bool, prompt: int) -> i
                 best = r
         elif rk.budget_requests < b.budget_requests:
             best = r
-    st.rank[best].budget_requests += 1
+    ranks(st)[best].budget_requests += 1
     if by_tokens:
-        st.rank[best].budget_tokens += prompt
+        ranks(st)[best].budget_tokens += prompt
     return best
 
 
 @jit
 def pick_rank(st: State, i: int, w: int, t: int, route_fn: Callable[..., int]) -> int:
     """The controller's choice of rank in worker ``w`` at ``t``; an asked rank always wins, -1: there is none."""
-    x = st.rank[w]
+    x = ranks(st)[w]
     n = x.hi - x.lo
-    if st.req[i].asked >= 0:
-        return x.lo + st.req[i].asked if st.req[i].asked < n else -1
+    if reqs(st)[i].asked >= 0:
+        return x.lo + reqs(st)[i].asked if reqs(st)[i].asked < n else -1
     if n == 1:
         return int(x.lo)
-    how = st.g[p.G_BALANCE]
+    how = cells(st)[p.G_BALANCE]
     if how == p.DP_USER:
         for r in range(x.lo, x.hi):
             describe(st, r - x.lo + 1, r - x.lo, r, r + 1, 0, value_at(st, r, p.DOWN, t) == 0)
         choice = ask_user(st, i, n, route_fn)
         return x.lo + choice if choice >= 0 else -1
     if how == p.DP_FOLLOW_ROOM:
-        pair = max(i, st.req[i].peer) if st.req[i].peer >= 0 else i
-        return int(x.lo + draw(st.g[p.G_SEED], 55, pair, 0) % n)
+        pair = max(i, reqs(st)[i].peer) if reqs(st)[i].peer >= 0 else i
+        return int(x.lo + draw(cells(st)[p.G_SEED], 55, pair, 0) % n)
     if how == p.DP_REQUESTS or how == p.DP_TOKENS:
-        return least_loaded(st, x.lo, x.hi, how == p.DP_TOKENS, st.req[i].prompt)
+        return least_loaded(st, x.lo, x.hi, how == p.DP_TOKENS, reqs(st)[i].prompt)
     if how == p.DP_SHORTEST_QUEUE:
         best = x.lo
         top = best
         for r in range(x.lo, x.hi):
-            if st.rank[r].budget_requests < st.rank[best].budget_requests:
+            if ranks(st)[r].budget_requests < ranks(st)[best].budget_requests:
                 best = r
-            if st.rank[r].budget_requests > st.rank[top].budget_requests:
+            if ranks(st)[r].budget_requests > ranks(st)[top].budget_requests:
                 top = r
-        if st.rank[best].budget_requests < st.rank[top].budget_requests:
-            st.rank[best].budget_requests += 1
+        if ranks(st)[best].budget_requests < ranks(st)[top].budget_requests:
+            ranks(st)[best].budget_requests += 1
             return int(best)
     for _ in range(n):
         r = x.lo + x.turn % n
         x.turn += 1
-        if not st.g[p.G_KNOWS_DOWN] or value_at(st, r, p.DOWN, t) == 0:
+        if not cells(st)[p.G_KNOWS_DOWN] or value_at(st, r, p.DOWN, t) == 0:
             return int(r)
     return -1

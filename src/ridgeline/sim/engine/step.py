@@ -18,17 +18,18 @@ from ridgeline.sim.engine.perturb import of_class, refresh
 from ridgeline.sim.engine.queues import leave_wait, push, remove, wait
 from ridgeline.sim.engine.records import note
 from ridgeline.sim.engine.state import State
+from ridgeline.sim.engine.tables import cells, lists, logs, nodes, param, ranks, reqs, scratch, slots
 
 
 @jit
 def complete_prefill(st: State, r: int, t: int) -> None:
     """Results of the prefill batch that ended at ``t``: first tokens, prompts kept in the tree."""
-    rk = st.rank[r]
-    base = r * st.g[p.G_SLOTS]
-    prefill_only = st.param[r, p.ROLE] == p.PREFILL_ROLE
+    rk = ranks(st)[r]
+    base = r * cells(st)[p.G_SLOTS]
+    prefill_only = param(st)[r, p.ROLE] == p.PREFILL_ROLE
     for at in range(rk.nbatch):
-        i = st.slot[base + at].batch
-        x = st.req[i]
+        i = slots(st)[base + at].batch
+        x = reqs(st)[i]
         x.kv += x.extend
         rk.prefill_tokens += x.extend
         if x.kv < x.prompt + x.gen:
@@ -60,7 +61,7 @@ def complete_prefill(st: State, r: int, t: int) -> None:
 @jit
 def complete(st: State, r: int, t: int) -> None:
     """Results of whatever step ended at ``t``."""
-    rk = st.rank[r]
+    rk = ranks(st)[r]
     if rk.kind != 0:
         rk.stirred = 1
     if rk.kind == 1:
@@ -68,7 +69,7 @@ def complete(st: State, r: int, t: int) -> None:
         if rk.mixing:
             drop_finished(st, r, t)
     elif rk.kind == 2:
-        if st.g[p.G_LOGGING] and rk.decodes % st.param[r, p.LOG_EVERY] == 0:
+        if cells(st)[p.G_LOGGING] and rk.decodes % param(st)[r, p.LOG_EVERY] == 0:
             note(st, t, r, p.LOG_DECODE, rk.running, rk.emitted - rk.log_tokens, t - rk.log_at, rk.dur, rk.decodes, 0)
             rk.log_tokens = rk.emitted
             rk.log_at = t
@@ -87,51 +88,51 @@ def refuse(st: State, r: int, i: int, t: int, outcome: int) -> None:
 @jit
 def enqueue(st: State, r: int, i: int, t: int) -> None:
     """Let request ``i`` into the waiting queue of its rank (or the first queue of its role)."""
-    x = st.req[i]
-    role = st.param[r, p.ROLE]
-    limit = st.param[r, p.MAX_QUEUED]
-    if limit > 0 and st.queue[r * p.QUEUES + p.WAIT].n >= limit:
+    x = reqs(st)[i]
+    role = param(st)[r, p.ROLE]
+    limit = param(st)[r, p.MAX_QUEUED]
+    if limit > 0 and lists(st)[r * p.QUEUES + p.WAIT].n >= limit:
         refuse(st, r, i, t, p.QUEUE_FULL)
         return
     x.queued = t
     x.entry = t
-    x.aged = st.rank[r].processed
-    x.node = st.rank[r].root
+    x.aged = ranks(st)[r].processed
+    x.node = ranks(st)[r].root
     if role == p.PREFILL_ROLE:
         x.state = p.BOOTSTRAP
-        if st.param[r, p.ALLOCATION] != 0:
-            x.answer = t + st.param[r, p.HANDSHAKE]
-            st.rank[r].next_ready = min(st.rank[r].next_ready, x.answer)
+        if param(st)[r, p.ALLOCATION] != 0:
+            x.answer = t + param(st)[r, p.HANDSHAKE]
+            ranks(st)[r].next_ready = min(ranks(st)[r].next_ready, x.answer)
         push(st, r, p.BOOTS, i)
     elif role == p.DECODE_ROLE:
         x.state = p.PREALLOC
-        x.ready = t + st.param[r, p.HANDSHAKE]
-        st.rank[r].next_ready = min(st.rank[r].next_ready, x.ready)
+        x.ready = t + param(st)[r, p.HANDSHAKE]
+        ranks(st)[r].next_ready = min(ranks(st)[r].next_ready, x.ready)
         push(st, r, p.PREALLOCS, i)
     else:
         hold = of_class(st, r, p.STORAGE, x.kind, t)
         x.ready = t + x.storage_us * hold // 1000 * 1_000_000 if x.storage_us > 0 else 0
         if x.ready > t:
-            st.rank[r].next_ready = min(st.rank[r].next_ready, x.ready)
+            ranks(st)[r].next_ready = min(ranks(st)[r].next_ready, x.ready)
         wait(st, r, i, t)
 
 
 @jit
 def receive(st: State, r: int, t: int) -> None:
     """Take in what reached the scheduler by ``t``; grammars compile beside the queue."""
-    rk = st.rank[r]
-    box = st.queue[r * p.QUEUES + p.BOX]
-    while box.head >= 0 and st.req[box.head].ready <= t:
+    rk = ranks(st)[r]
+    box = lists(st)[r * p.QUEUES + p.BOX]
+    while box.head >= 0 and reqs(st)[box.head].ready <= t:
         i = box.head
         remove(st, r, p.BOX, i)
-        x = st.req[i]
+        x = reqs(st)[i]
         rk.stirred = 1
         if x.cancel > 0:
             rk.next_cancel = min(rk.next_cancel, x.cancel)
-        if x.prompt >= min(st.param[r, p.CONTEXT], st.param[r, p.POOL]):
+        if x.prompt >= min(param(st)[r, p.CONTEXT], param(st)[r, p.POOL]):
             x.queued = t
             refuse(st, r, i, t, p.TOO_LONG)
-        elif x.bits & p.HAS_GRAMMAR and st.param[r, p.ROLE] != p.DECODE_ROLE:
+        elif x.bits & p.HAS_GRAMMAR and param(st)[r, p.ROLE] != p.DECODE_ROLE:
             compile_ms = of_class(st, r, p.GRAMMAR, x.kind, t)
             x.ready = t + x.grammar_us * compile_ms // 1000 * 1_000_000
             x.state = p.GRAMMAR_WAIT
@@ -141,10 +142,10 @@ def receive(st: State, r: int, t: int) -> None:
             enqueue(st, r, i, t)
     if rk.next_ready > t:
         return
-    i = st.queue[r * p.QUEUES + p.GRAMMARS].head
+    i = lists(st)[r * p.QUEUES + p.GRAMMARS].head
     while i >= 0:
-        following = st.req[i].nxt
-        if st.req[i].ready <= t:
+        following = reqs(st)[i].nxt
+        if reqs(st)[i].ready <= t:
             remove(st, r, p.GRAMMARS, i)
             enqueue(st, r, i, t)
         i = following
@@ -154,12 +155,12 @@ def receive(st: State, r: int, t: int) -> None:
 @jit
 def look_ahead(st: State, r: int, t: int) -> None:
     """Find when something in the lists of rank ``r`` next becomes ready or leaves."""
-    rk = st.rank[r]
+    rk = ranks(st)[r]
     rk.next_ready = p.FOREVER
     for which in (p.WAIT, p.GRAMMARS, p.PREALLOCS, p.BOOTS, p.TRANSFERS, p.FLIGHTS):
-        i = st.queue[r * p.QUEUES + which].head
+        i = lists(st)[r * p.QUEUES + which].head
         while i >= 0:
-            x = st.req[i]
+            x = reqs(st)[i]
             due = x.answer if which in (p.BOOTS, p.TRANSFERS, p.FLIGHTS) else x.ready
             if due > t:
                 rk.next_ready = min(rk.next_ready, due)
@@ -171,12 +172,12 @@ def look_ahead(st: State, r: int, t: int) -> None:
 @jit
 def cancel_due(st: State, r: int, t: int) -> None:
     """End every request whose client left by ``t``."""
-    rk = st.rank[r]
+    rk = ranks(st)[r]
     rk.next_cancel = p.FOREVER
     for which in (p.WAIT, p.GRAMMARS, p.BOOTS, p.PREALLOCS, p.TRANSFERS, p.RETRACTS):
-        i = st.queue[r * p.QUEUES + which].head
+        i = lists(st)[r * p.QUEUES + which].head
         while i >= 0:
-            x = st.req[i]
+            x = reqs(st)[i]
             following = x.nxt
             if x.cancel > 0 and x.cancel <= t:
                 if which == p.WAIT:
@@ -189,13 +190,13 @@ def cancel_due(st: State, r: int, t: int) -> None:
             elif x.cancel > 0:
                 rk.next_cancel = min(rk.next_cancel, x.cancel)
             i = following
-    base = r * st.g[p.G_SLOTS]
+    base = r * cells(st)[p.G_SLOTS]
     last = -1
     while True:
         best = -1
         for at in range(rk.running):
-            i = st.slot[base + at].req
-            x = st.req[i]
+            i = slots(st)[base + at].req
+            x = reqs(st)[i]
             if x.cancel > t:
                 rk.next_cancel = min(rk.next_cancel, x.cancel)
             elif x.cancel > 0 and i > last and (best < 0 or i < best):
@@ -206,50 +207,50 @@ def cancel_due(st: State, r: int, t: int) -> None:
         leave(st, r, best)
         release(st, r, best, True)
         refuse(st, r, best, t, p.CANCELLED)
-    if rk.chunk >= 0 and st.req[rk.chunk].cancel > 0:
-        if st.req[rk.chunk].cancel <= t:
+    if rk.chunk >= 0 and reqs(st)[rk.chunk].cancel > 0:
+        if reqs(st)[rk.chunk].cancel <= t:
             release(st, r, rk.chunk, False)
             refuse(st, r, rk.chunk, t, p.CANCELLED)
             rk.chunk = -1
         else:
-            rk.next_cancel = min(rk.next_cancel, st.req[rk.chunk].cancel)
+            rk.next_cancel = min(rk.next_cancel, reqs(st)[rk.chunk].cancel)
 
 
 @jit
 def launch_prefill(st: State, r: int, t: int, lockstep: bool) -> None:
     """Start the batch that `admit` formed; with mixed chunk the running requests decode along."""
-    rk = st.rank[r]
-    base = r * st.g[p.G_SLOTS]
+    rk = ranks(st)[r]
+    base = r * cells(st)[p.G_SLOTS]
     tokens = 0
     pairs = 0
     extra = 0
     cached = 0
     for at in range(rk.nbatch):
-        i = st.slot[base + at].batch
-        x = st.req[i]
+        i = slots(st)[base + at].batch
+        x = reqs(st)[i]
         tokens += x.extend
         pairs += x.extend * (2 * x.kv + x.extend)
         if x.kv == x.tree and x.kv == x.matched:
             cached += x.matched
             extra += of_class(st, r, p.WORK, x.kind, t) + x.extra
         x.matched = -1
-    dur = st.param[r, p.STEP_BASE] + st.param[r, p.STEP_PREFILL] * tokens + st.param[r, p.STEP_ATTENTION] * pairs
+    dur = param(st)[r, p.STEP_BASE] + param(st)[r, p.STEP_PREFILL] * tokens + param(st)[r, p.STEP_ATTENTION] * pairs
     dur += extra + load_adapters(st, r, t)
     rk.mixing = 0
     n = rk.running
-    if st.param[r, p.MIXED] and st.param[r, p.CHUNK] > 0 and n > 0 and st.param[r, p.DRAFT] == 0:
+    if param(st)[r, p.MIXED] and param(st)[r, p.CHUNK] > 0 and n > 0 and param(st)[r, p.DRAFT] == 0:
         need = step_need(st, r)
         if need <= room(st, r):
             take(st, r, need)
             rk.mixing = 1
-            dur += st.param[r, p.STEP_DECODE] * n + st.param[r, p.STEP_CONTEXT] * rk.ctx
-            dur += st.param[r, p.STEP_MIXED] * n
+            dur += param(st)[r, p.STEP_DECODE] * n + param(st)[r, p.STEP_CONTEXT] * rk.ctx
+            dur += param(st)[r, p.STEP_MIXED] * n
             if not lockstep:
                 note_gaps(st, r, t + dur, rk.steps)
             rk.steps += 1
             rk.ctx += n
             rk.emitted += n
-    rk.decode_left = st.param[r, p.DECODE_INTERVAL]
+    rk.decode_left = param(st)[r, p.DECODE_INTERVAL]
     rk.processed += tokens
     rk.kind = 1
     rk.dur = dur
@@ -265,11 +266,11 @@ def boundary(st: State, r: int, t: int, cut: int, lockstep: bool, order_fn: Call
 
     ``lockstep``: the group decides when the step ends, so one step only, and its gaps are counted later.
     """
-    rk = st.rank[r]
+    rk = ranks(st)[r]
     complete(st, r, t)
     if t >= rk.next_perturb:
         refresh(st, r, t)
-    if rk.halted or st.param[r, p.HANG]:
+    if rk.halted or param(st)[r, p.HANG]:
         rk.now = rk.next_perturb
         if not rk.halted:
             rk.hold = 1
@@ -278,13 +279,13 @@ def boundary(st: State, r: int, t: int, cut: int, lockstep: bool, order_fn: Call
     receive(st, r, t)
     if t >= rk.next_cancel:
         cancel_due(st, r, t)
-    role = st.param[r, p.ROLE]
+    role = param(st)[r, p.ROLE]
     if role == p.DECODE_ROLE:
         poll_decode(st, r, t)
     elif role == p.PREFILL_ROLE:
         poll_prefill(st, r, t)
-    wait_list = st.queue[r * p.QUEUES + p.WAIT]
-    box = st.queue[r * p.QUEUES + p.BOX]
+    wait_list = lists(st)[r * p.QUEUES + p.WAIT]
+    box = lists(st)[r * p.QUEUES + p.BOX]
     while True:
         if role != p.DECODE_ROLE and admit(st, r, t, order_fn):
             launch_prefill(st, r, t, lockstep)
@@ -293,15 +294,15 @@ def boundary(st: State, r: int, t: int, cut: int, lockstep: bool, order_fn: Call
             break
         stop = min(cut, rk.next_ready, rk.next_cancel, rk.next_perturb)
         if box.head >= 0:
-            stop = min(stop, st.req[box.head].ready)
+            stop = min(stop, reqs(st)[box.head].ready)
         one = rk.chunk >= 0 or (wait_list.n > 0 and not rk.full)
-        one = one or (wait_list.n > 0 and st.param[r, p.PRIORITY] != 0 and st.param[r, p.PREEMPT_ON] != 0)
+        one = one or (wait_list.n > 0 and param(st)[r, p.PRIORITY] != 0 and param(st)[r, p.PREEMPT_ON] != 0)
         if decode(st, r, t, stop, one, lockstep):
             return
         if rk.halted:
             rk.now = p.FOREVER
             return
-    rk.ratio = st.param[r, p.RATIO_INIT]
+    rk.ratio = param(st)[r, p.RATIO_INIT]
     rk.full = 0
     rk.dur = 0
     if rk.stirred:
@@ -312,22 +313,22 @@ def boundary(st: State, r: int, t: int, cut: int, lockstep: bool, order_fn: Call
         look_ahead(st, r, t)
     rk.now = min(rk.next_ready, rk.next_cancel, rk.next_perturb)
     if box.head >= 0:
-        rk.now = min(rk.now, st.req[box.head].ready)
+        rk.now = min(rk.now, reqs(st)[box.head].ready)
 
 
 @jit
 def short_of(st: State, r: int) -> int:
     """Which table is too small for one more iteration of rank ``r`` (RAN: none)."""
-    n = st.queue[r * p.QUEUES + p.WAIT].n + st.queue[r * p.QUEUES + p.BOX].n
-    if st.rank[r].now == p.FOREVER:
+    n = lists(st)[r * p.QUEUES + p.WAIT].n + lists(st)[r * p.QUEUES + p.BOX].n
+    if ranks(st)[r].now == p.FOREVER:
         return p.RAN
-    asked = 2 * (n if n < 200 or st.param[r, p.ORDER] == p.DFS_WEIGHT or st.param[r, p.ORDER] == p.SHORTEST_PREFILL
-                 else 200) + 3 * st.g[p.G_SLOTS] + 16  # fmt: skip
-    if st.g[p.G_TOP_NODE] + asked > len(st.node):
+    asked = 2 * (n if n < 200 or param(st)[r, p.ORDER] == p.DFS_WEIGHT or param(st)[r, p.ORDER] == p.SHORTEST_PREFILL
+                 else 200) + 3 * cells(st)[p.G_SLOTS] + 16  # fmt: skip
+    if cells(st)[p.G_TOP_NODE] + asked > len(nodes(st)):
         return p.NEED_NODES
-    if st.g[p.G_LOGGING] and st.g[p.G_LOG] + n + 3 * st.g[p.G_SLOTS] + 64 > len(st.log):
+    if cells(st)[p.G_LOGGING] and cells(st)[p.G_LOG] + n + 3 * cells(st)[p.G_SLOTS] + 64 > len(logs(st)):
         return p.NEED_LOG
-    width = max(n + st.g[p.G_SLOTS], 64) + 2
-    if st.param[r, p.ORDER] == p.DFS_WEIGHT:
-        width = max(width, st.g[p.G_TOP_NODE] + asked)
-    return p.NEED_SCRATCH if width > st.scratch.shape[1] else p.RAN
+    width = max(n + cells(st)[p.G_SLOTS], 64) + 2
+    if param(st)[r, p.ORDER] == p.DFS_WEIGHT:
+        width = max(width, cells(st)[p.G_TOP_NODE] + asked)
+    return p.NEED_SCRATCH if width > scratch(st).shape[1] else p.RAN

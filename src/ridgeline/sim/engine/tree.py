@@ -10,19 +10,20 @@ from ridgeline.sim.engine import params as p
 from ridgeline.sim.engine.content import agree, mix, page_hash, seg_at
 from ridgeline.sim.engine.jit import jit
 from ridgeline.sim.engine.state import State
+from ridgeline.sim.engine.tables import cells, nodes, param, ranks, reqs, table
 
 
 @jit
 def new_node(st: State, r: int, parent: int) -> int:
     """Take a node from the free list or the top of the pool."""
-    n = st.g[p.G_FREE_NODE]
+    n = cells(st)[p.G_FREE_NODE]
     if n >= 0:
-        st.g[p.G_FREE_NODE] = st.node[n].hnext
+        cells(st)[p.G_FREE_NODE] = nodes(st)[n].hnext
     else:
-        n = st.g[p.G_TOP_NODE]
-        st.g[p.G_TOP_NODE] += 1
-    st.g[p.G_LIVE_NODES] += 1
-    x = st.node[n]
+        n = cells(st)[p.G_TOP_NODE]
+        cells(st)[p.G_TOP_NODE] += 1
+    cells(st)[p.G_LIVE_NODES] += 1
+    x = nodes(st)[n]
     x.parent = parent
     x.rank = r
     x.lock = 0
@@ -34,47 +35,47 @@ def new_node(st: State, r: int, parent: int) -> int:
     x.alive = 1
     x.priority = 0
     x.weight = 0
-    st.rank[r].order_next += 1
-    x.order = st.rank[r].order_next
+    ranks(st)[r].order_next += 1
+    x.order = ranks(st)[r].order_next
     return int(n)
 
 
 @jit
 def put(st: State, n: int) -> None:
     """Enter node ``n`` in the child table under its hash."""
-    mask = st.g[p.G_MASK]
-    at = st.node[n].h & mask
-    while st.table[at] >= 0:
+    mask = cells(st)[p.G_MASK]
+    at = nodes(st)[n].h & mask
+    while table(st)[at] >= 0:
         at = (at + 1) & mask
-    st.table[at] = n
+    table(st)[at] = n
 
 
 @jit
 def take_out(st: State, n: int) -> None:
     """Remove node ``n`` from the child table, closing the gap it leaves."""
-    mask = st.g[p.G_MASK]
-    at = st.node[n].h & mask
-    while st.table[at] != n:
+    mask = cells(st)[p.G_MASK]
+    at = nodes(st)[n].h & mask
+    while table(st)[at] != n:
         at = (at + 1) & mask
     hole = at
     at = (at + 1) & mask
-    while st.table[at] >= 0:
-        home = st.node[st.table[at]].h & mask
+    while table(st)[at] >= 0:
+        home = nodes(st)[table(st)[at]].h & mask
         if ((at - home) & mask) >= ((at - hole) & mask):
-            st.table[hole] = st.table[at]
+            table(st)[hole] = table(st)[at]
             hole = at
         at = (at + 1) & mask
-    st.table[hole] = -1
+    table(st)[hole] = -1
 
 
 @jit
 def child_of(st: State, parent: int, h: int) -> int:
     """The child of ``parent`` whose first page hashes to ``h``, or -1."""
-    mask = st.g[p.G_MASK]
+    mask = cells(st)[p.G_MASK]
     at = h & mask
-    while st.table[at] >= 0:
-        n = st.table[at]
-        if st.node[n].h == h and st.node[n].parent == parent:
+    while table(st)[at] >= 0:
+        n = table(st)[at]
+        if nodes(st)[n].h == h and nodes(st)[n].parent == parent:
             return int(n)
         at = (at + 1) & mask
     return -1
@@ -83,7 +84,7 @@ def child_of(st: State, parent: int, h: int) -> int:
 @jit
 def child_key(st: State, r: int, parent: int, i: int, k: int, start: int, page: int) -> int:
     """Hash of the page of request ``i`` at ``start``; under the root the namespace belongs to it."""
-    h = mix(parent + 17, st.req[i].space) if parent == st.rank[r].root else mix(parent + 17, -1)
+    h = mix(parent + 17, reqs(st)[i].space) if parent == ranks(st)[r].root else mix(parent + 17, -1)
     return page_hash(st, i, k, start, start + page, h)
 
 
@@ -94,20 +95,20 @@ def heap_meld(st: State, a: int, b: int) -> int:
         return b
     if b < 0:
         return a
-    x = st.node[a]
-    y = st.node[b]
+    x = nodes(st)[a]
+    y = nodes(st)[b]
     if y.hk1 < x.hk1 or (y.hk1 == x.hk1 and y.hk2 < x.hk2):
         a, b = b, a
-    st.node[b].hnext = st.node[a].hchild
-    st.node[a].hchild = b
+    nodes(st)[b].hnext = nodes(st)[a].hchild
+    nodes(st)[a].hchild = b
     return a
 
 
 @jit
 def heap_keys(st: State, r: int, n: int) -> None:
     """Write the present eviction key of node ``n`` into it (lowest leaves first)."""
-    x = st.node[n]
-    policy = st.param[r, p.EVICTION]
+    x = nodes(st)[n]
+    policy = param(st)[r, p.EVICTION]
     x.hk2 = x.tick
     x.hk1 = 0
     if policy == p.LFU:
@@ -117,7 +118,7 @@ def heap_keys(st: State, r: int, n: int) -> None:
     elif policy == p.PRIORITY_EVICTION:
         x.hk1 = x.priority
     elif policy == p.TLRU:
-        keep = max(0, x.end + st.param[r, p.TLRU_NEXT] - st.param[r, p.TLRU_THRESHOLD])
+        keep = max(0, x.end + param(st)[r, p.TLRU_NEXT] - param(st)[r, p.TLRU_THRESHOLD])
         x.hk1 = 0 if x.start >= keep else 1
     elif policy == p.FIFO:
         x.hk2 = x.order
@@ -127,48 +128,48 @@ def heap_keys(st: State, r: int, n: int) -> None:
 def heap_push(st: State, r: int, n: int) -> None:
     """Offer node ``n`` as an evictable leaf."""
     heap_keys(st, r, n)
-    x = st.node[n]
+    x = nodes(st)[n]
     x.inheap = 1
     x.hchild = -1
     x.hnext = -1
-    st.rank[r].heap = heap_meld(st, st.rank[r].heap, n)
+    ranks(st)[r].heap = heap_meld(st, ranks(st)[r].heap, n)
 
 
 @jit
 def heap_pop(st: State, r: int) -> int:
     """Take the top off the rank's heap (two-pass pairing)."""
-    top = st.rank[r].heap
+    top = ranks(st)[r].heap
     rest = -1
-    at = st.node[top].hchild
+    at = nodes(st)[top].hchild
     while at >= 0:
-        other = st.node[at].hnext
+        other = nodes(st)[at].hnext
         after = -1
-        st.node[at].hnext = -1
+        nodes(st)[at].hnext = -1
         if other >= 0:
-            after = st.node[other].hnext
-            st.node[other].hnext = -1
+            after = nodes(st)[other].hnext
+            nodes(st)[other].hnext = -1
         pair = heap_meld(st, at, other)
-        st.node[pair].hnext = rest
+        nodes(st)[pair].hnext = rest
         rest = pair
         at = after
     heap = -1
     while rest >= 0:
-        following = st.node[rest].hnext
-        st.node[rest].hnext = -1
+        following = nodes(st)[rest].hnext
+        nodes(st)[rest].hnext = -1
         heap = heap_meld(st, heap, rest)
         rest = following
-    st.rank[r].heap = heap
-    st.node[top].inheap = 0
-    st.node[top].hchild = -1
+    ranks(st)[r].heap = heap
+    nodes(st)[top].inheap = 0
+    nodes(st)[top].hchild = -1
     return int(top)
 
 
 @jit
 def lock(st: State, r: int, n: int) -> None:
     """Hold ``n`` and its ancestors: held tokens are not evictable."""
-    rk = st.rank[r]
+    rk = ranks(st)[r]
     while n != rk.root:
-        x = st.node[n]
+        x = nodes(st)[n]
         if x.lock == 0:
             rk.evictable -= x.end - x.start
             rk.protected += x.end - x.start
@@ -179,9 +180,9 @@ def lock(st: State, r: int, n: int) -> None:
 @jit
 def unlock(st: State, r: int, n: int) -> None:
     """Let go of ``n`` and its ancestors."""
-    rk = st.rank[r]
+    rk = ranks(st)[r]
     while n != rk.root:
-        x = st.node[n]
+        x = nodes(st)[n]
         x.lock -= 1
         if x.lock == 0:
             rk.evictable += x.end - x.start
@@ -195,10 +196,10 @@ def unlock(st: State, r: int, n: int) -> None:
 def split(st: State, r: int, n: int, at: int, page: int) -> int:
     """Cut node ``n`` at position ``at``; returns the new upper part."""
     take_out(st, n)
-    parent = st.node[n].parent
+    parent = nodes(st)[n].parent
     u = new_node(st, r, parent)
-    upper = st.node[u]
-    x = st.node[n]
+    upper = nodes(st)[u]
+    x = nodes(st)[n]
     upper.h = x.h
     upper.owner = x.owner
     upper.start = x.start
@@ -216,8 +217,8 @@ def split(st: State, r: int, n: int, at: int, page: int) -> int:
     x.h = child_key(st, r, u, x.owner, x.seg, at, page)
     put(st, u)
     put(st, n)
-    if st.param[r, p.EVICTION] == p.TLRU and x.inheap:
-        st.rank[r].dirty = 1
+    if param(st)[r, p.EVICTION] == p.TLRU and x.inheap:
+        ranks(st)[r].dirty = 1
     return u
 
 
@@ -228,8 +229,8 @@ def match(st: State, r: int, i: int, limit: int) -> int:
     Touches and, where the match ends inside a node, splits, as a lookup in the real tree does. The matched
     length is the node's ``end`` (0 at the root).
     """
-    rk = st.rank[r]
-    page = st.param[r, p.PAGE]
+    rk = ranks(st)[r]
+    page = param(st)[r, p.PAGE]
     rk.tick += 1
     n = rk.root
     at = 0
@@ -238,7 +239,7 @@ def match(st: State, r: int, i: int, limit: int) -> int:
         c = child_of(st, n, child_key(st, r, n, i, k, at, page))
         if c < 0:
             break
-        x = st.node[c]
+        x = nodes(st)[c]
         same = agree(st, i, x.owner, k, at, min(limit, x.end))
         same -= (same - at) % page
         x.tick = rk.tick
@@ -258,10 +259,10 @@ def insert(st: State, r: int, i: int, length: int, count: bool) -> int:
     Returns the node that ends there; what was there already is left in ``G_MATCHED``. Added tokens start
     unlocked; offering the new leaf for eviction is the caller's (`offer`).
     """
-    rk = st.rank[r]
-    page = st.param[r, p.PAGE]
+    rk = ranks(st)[r]
+    page = param(st)[r, p.PAGE]
     rk.tick += 1
-    prio = st.req[i].priority
+    prio = reqs(st)[i].priority
     n = rk.root
     at = 0
     k = 0
@@ -270,13 +271,13 @@ def insert(st: State, r: int, i: int, length: int, count: bool) -> int:
         c = child_of(st, n, h)
         if c < 0:
             break
-        x = st.node[c]
+        x = nodes(st)[c]
         same = agree(st, i, x.owner, k, at, min(length, x.end))
         same -= (same - at) % page
         x.tick = rk.tick
         if same < x.end:
             c = split(st, r, c, same, page)
-        y = st.node[c]
+        y = nodes(st)[c]
         y.priority = max(y.priority, prio)
         if count:
             y.hits += 1
@@ -284,11 +285,11 @@ def insert(st: State, r: int, i: int, length: int, count: bool) -> int:
         at = same
         if at < length:
             k = seg_at(st, i, k, at)
-    st.g[p.G_MATCHED] = at
+    cells(st)[p.G_MATCHED] = at
     if at < length:
         h = child_key(st, r, n, i, k, at, page)
         c = new_node(st, r, n)
-        x = st.node[c]
+        x = nodes(st)[c]
         x.h = h
         x.owner = i
         x.start = at
@@ -296,7 +297,7 @@ def insert(st: State, r: int, i: int, length: int, count: bool) -> int:
         x.seg = k
         x.priority = prio
         x.tick = rk.tick
-        st.node[n].nchild += 1
+        nodes(st)[n].nchild += 1
         rk.evictable += length - at
         put(st, c)
         n = c
@@ -306,19 +307,19 @@ def insert(st: State, r: int, i: int, length: int, count: bool) -> int:
 @jit
 def offer(st: State, r: int, n: int) -> None:
     """Let an unlocked leaf be evicted from now on."""
-    x = st.node[n]
-    if n != st.rank[r].root and x.lock == 0 and x.nchild == 0 and x.inheap == 0:
+    x = nodes(st)[n]
+    if n != ranks(st)[r].root and x.lock == 0 and x.nchild == 0 and x.inheap == 0:
         heap_push(st, r, n)
 
 
 @jit
 def rebuild_heap(st: State, r: int) -> None:
     """Offer every evictable leaf afresh (needed where a split lowered a key)."""
-    rk = st.rank[r]
+    rk = ranks(st)[r]
     rk.heap = -1
     rk.dirty = 0
-    for n in range(st.g[p.G_TOP_NODE]):
-        x = st.node[n]
+    for n in range(cells(st)[p.G_TOP_NODE]):
+        x = nodes(st)[n]
         if x.alive and x.rank == r and n != rk.root:
             x.inheap = 0
             offer(st, r, n)
@@ -327,13 +328,13 @@ def rebuild_heap(st: State, r: int) -> None:
 @jit
 def evict(st: State, r: int, need: int) -> int:
     """Drop whole leaves, lowest key first, until ``need`` tokens came free; returns how many did."""
-    rk = st.rank[r]
+    rk = ranks(st)[r]
     if rk.dirty:
         rebuild_heap(st, r)
     freed = 0
     while freed < need and rk.heap >= 0:
         n = heap_pop(st, r)
-        x = st.node[n]
+        x = nodes(st)[n]
         if x.lock > 0 or x.nchild > 0:
             continue
         k1 = x.hk1
@@ -347,9 +348,9 @@ def evict(st: State, r: int, need: int) -> int:
         take_out(st, n)
         parent = x.parent
         x.alive = 0
-        x.hnext = st.g[p.G_FREE_NODE]
-        st.g[p.G_FREE_NODE] = n
-        st.g[p.G_LIVE_NODES] -= 1
-        st.node[parent].nchild -= 1
+        x.hnext = cells(st)[p.G_FREE_NODE]
+        cells(st)[p.G_FREE_NODE] = n
+        cells(st)[p.G_LIVE_NODES] -= 1
+        nodes(st)[parent].nchild -= 1
         offer(st, r, parent)
     return int(freed)
