@@ -88,6 +88,11 @@ def block_size(records: list[Record]) -> int | None:
     return None
 
 
+def fits(record: Record, size: int) -> bool:
+    """Whether the record has the blocks its length needs, the last one perhaps left out where it is not full."""
+    return len(record.hash_ids) in (-(-record.input_length // size), record.input_length // size)
+
+
 def _decoded(text: bytes) -> Record | None:
     try:
         record = DECODER.decode(text)
@@ -107,12 +112,14 @@ def _note(path: str, grain: int | None, fractions: bool) -> str:
 
 def _rows(found: list[tuple[int, Record]], reading: Reading, grain: int | None, second: float) -> Iterator[Rows]:
     n = len(found)
-    rids = [str(r.chat_id) if r.chat_id is not None else f"trace-{reading.source}-{line}" for line, r in found]
+    rids: list[Any] = [
+        str(r.chat_id) if r.chat_id is not None else f"trace-{reading.source}-{line}" for line, r in found
+    ]
     times = [r.timestamp * second for _, r in found]
     reading.saw(min(times), max(times))
     source = pa.repeat(reading.source, n)
-    numbers = [line for line, _ in found]
-    tokens = [r.input_length for _, r in found]
+    numbers: list[Any] = [line for line, _ in found]
+    tokens: list[Any] = [r.input_length for _, r in found]
     yield rows_of(
         "records",
         {
@@ -126,8 +133,14 @@ def _rows(found: list[tuple[int, Record]], reading: Reading, grain: int | None, 
             "line": numbers,
         },
     )
-    if grain is None:
+    fitting = [] if grain is None else [at for at, (_, r) in enumerate(found) if fits(r, grain)]
+    if grain is None or not fitting:
         return
+    if len(fitting) < n:
+        reading.note(f"{reading.path}: some blocks do not fit the length of their prompt; these are not used")
+        found = [found[at] for at in fitting]
+        rids, tokens, numbers = ([values[at] for at in fitting] for values in (rids, tokens, numbers))
+        n, source = len(found), source.slice(0, len(found))
     lengths = np.array([len(r.hash_ids) for _, r in found], np.int64)
     hashes, counts = prefix_hashes(np.array([i for _, r in found for i in r.hash_ids], np.int64), lengths, 1)
     seen: list[Any] = [min(r.input_length, len(r.hash_ids) * grain) for _, r in found]
