@@ -60,7 +60,8 @@ def bounds(
 
     Added in quadrature: twice the spread of ``refits`` on resampled requests; the error that a fit on the first half
     of the training part made on its second half (``held_out``, relative; the worst statistic counts for all, up to
-    `MOST_HELD_OUT`: what is small and off by a multiple says little of what is large); a floor; and, to each side, what the ``speeds`` (the same fit on a server slower or faster than fitted) give. ``stretch`` >= 1
+    `MOST_HELD_OUT`: what is small and off by a multiple says little of what is large); a floor; and,
+    to each side, what the ``speeds`` (the same fit on a server slower or faster than fitted) give. ``stretch`` >= 1
     widens the whole where the predicted part leaves what the fit has seen.
     """
     spread = 2 * np.std(np.array(refits), axis=0) if len(refits) > 1 else np.zeros_like(guess)

@@ -11,8 +11,6 @@ from ridgeline.scenario.model import take
 from ridgeline.scenario.traffic import Traffic
 from ridgeline.sim.fidelity.figures import (
     METRICS,
-    NOTHING,
-    STATISTICS,
     Figure,
     bounds,
     figures,
@@ -23,7 +21,7 @@ from ridgeline.sim.fit.choices import choices_of
 from ridgeline.sim.fit.configured import Configured, is_pipelined
 from ridgeline.sim.fit.fit import Fitted, descend, fit, simulated
 from ridgeline.sim.fit.hull import outside
-from ridgeline.sim.fit.run import FEATURES, Floats, Run, Runner
+from ridgeline.sim.fit.run import FEATURES, Floats, Runner
 from ridgeline.sim.fit.spread import speed_spread
 
 Rows = NDArray[np.int64]
@@ -48,14 +46,10 @@ class Fidelity:
     trained: int
     tested: int
     outside: float | None
-    cached_tokens: tuple[float | None, float | None]
+    speed_spread: float | None
+    cached_tokens: tuple[float | None, float | None]  # observed, predicted: sums over the compared requests
     retractions: tuple[float | None, float | None]
-
-    @property
-    def computed(self) -> bool:
-        """Whether any figure compares a prediction with an observation."""
-        every = (figure for metric in self.figures.values() for figure in metric.values())
-        return any(figure.observed is not None and figure.predicted is not None for figure in every)
+    observed_any: bool
 
 
 def fidelity(traffic: Traffic, setup: Configured, runner: Runner, split: float = 0.5, seed: int = 0) -> Fidelity:
@@ -63,17 +57,19 @@ def fidelity(traffic: Traffic, setup: Configured, runner: Runner, split: float =
     traffic, cut_note = shortened(traffic, split)
     train, test = parts(traffic, split)
     assumed = (*cut_note, *traffic.notes, *setup.assumed)
-    nothing = {metric: dict.fromkeys(STATISTICS, NOTHING) for metric in METRICS}
+    timed = any(bool(traffic.known(metric).any()) for metric in METRICS)
     best = fit(traffic, choices_of(setup, traffic), train, runner)
     if best is None:
-        seen = {m: figures(observed_and_predicted(traffic, {m: np.full(traffic.n, np.nan)}, test, m)[0], None, None)
-                for m in METRICS}  # fmt: skip
+        blank = {metric: np.full(traffic.n, np.nan) for metric in METRICS}
+        seen = {m: figures(observed_and_predicted(traffic, blank, test, m)[0], None, None) for m in METRICS}
         why = ("too few requests with observed times before the split to fit a time model", *assumed)
-        return Fidelity(split, None, None, seen or nothing, False, why, len(train), len(test), None, (None, None),
-                        (None, None))  # fmt: skip
+        return Fidelity(split, None, None, seen, False, why, len(train), int(traffic.measured[test].sum()), None, None,
+                        (None, None), (None, None), timed)  # fmt: skip
     run, predicted = simulated(traffic, best, runner)
     members = [simulated(traffic, member, runner)[1] for member in refits(traffic, best, train, runner, seed)]
-    speeds = [simulated(traffic, paced(best, pace), runner)[1] for pace in paces(traffic, run, best, train)]
+    steady = min(speed_spread(traffic, run, best, train), MOST_SPREAD)
+    # a server as fast and as slow as its own training part makes likely (two deviations)
+    speeds = [simulated(traffic, paced(best, f), runner)[1] for f in (1 / (1 + 2 * steady), 1 + 2 * steady)]
     earlier = drift(traffic, best, train, runner)
     beyond = outside(run.steps, run.last, train, test)
     answer: dict[str, dict[str, Figure]] = {}
@@ -91,9 +87,9 @@ def fidelity(traffic: Traffic, setup: Configured, runner: Runner, split: float =
     trust, why = judge(answer, assumed)
     return Fidelity(
         split, best, is_pipelined(best.settings), answer, trust, why, len(train), int(traffic.measured[test].sum()),
-        beyond,
+        beyond, steady,
         totals(traffic, traffic.observed["cached_tokens"], run.cached_tokens, test),
-        totals(traffic, traffic.observed["retractions"], run.retractions, test),
+        totals(traffic, traffic.observed["retractions"], run.retractions, test), timed,
     )  # fmt: skip
 
 
@@ -125,12 +121,6 @@ def shortened(traffic: Traffic, split: float) -> tuple[Traffic, tuple[str, ...]]
         outcome=tuple(traffic.outcome[i] for i in rows),
     )  # fmt: skip
     return cut, (f"{traffic.n} requests: the {MOST} around the split are taken",)
-
-
-def paces(traffic: Traffic, run: Run, best: Fitted, train: Rows) -> tuple[float, float]:
-    """Time factors of a server as fast and as slow as its own training part makes likely (two deviations)."""
-    spread = min(speed_spread(traffic, run, best, train), MOST_SPREAD)
-    return 1 / (1 + 2 * spread), 1 + 2 * spread
 
 
 def paced(best: Fitted, factor: float) -> Fitted:

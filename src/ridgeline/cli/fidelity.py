@@ -1,0 +1,55 @@
+"""`ridgeline fidelity`: how far the simulator can be trusted on this traffic."""
+
+from typing import Literal
+
+
+def fidelity(
+    *sources: str,
+    split: float = 0.5,
+    label: tuple[str, ...] = (),
+    tz: str | None = None,
+    year: int | None = None,
+    format: Literal["text", "json", "md"] = "text",
+    quiet: bool = False,
+) -> int:
+    """Fit on the first part of the requests, predict the rest, compare with what was observed.
+
+    Parameters
+    ----------
+    sources
+        Files, folders, globs, - for standard input, or one bundle.
+    split
+        Share of the requests, by arrival, that the fit may see.
+    label
+        ROLE=FILE or ROLE:NAME=FILE where content does not tell.
+    tz
+        Zone of log times that name none, such as Asia/Shanghai or +08:00.
+    year
+        Year of log times that name none.
+    format
+        text for a terminal, json for programs, md for a ticket.
+    quiet
+        Print nothing but errors.
+    """
+    import json
+
+    from ridgeline.cli.evidence import watched
+    from ridgeline.model.errors import InputError
+    from ridgeline.scenario.from_bundle import traffic_of
+    from ridgeline.sim.fidelity.contract import to_json, to_text
+    from ridgeline.sim.fidelity.measure import fidelity as run
+    from ridgeline.sim.fit.configured import configured
+    from ridgeline.sim.fit.engine import engine_run
+
+    if not 0.05 <= split <= 0.95:
+        raise InputError(f"--split {split}: give a share between 0.05 and 0.95")
+    if any(source.startswith(("http://", "https://")) for source in sources):
+        raise InputError("fidelity reads recorded runs: capture the server first, then give the folder")
+    with watched(sources, for_="60s", label=label, tz=tz, year=year, quiet=quiet) as view:
+        answer = run(traffic_of(view), configured(view), engine_run, split)
+    if not quiet:
+        if format == "json":
+            print(json.dumps(to_json(answer), indent=1, ensure_ascii=False, allow_nan=False))
+        else:
+            print(to_text(answer, format == "md"), end="")
+    return 0 if answer.observed_any else 3
