@@ -44,7 +44,8 @@ def _requests(requests: Any) -> Iterable[tuple[str, Mapping[str, Any]]]:
         requests = {"successful": requests}
     if isinstance(requests, dict):
         for bucket in BUCKETS:
-            for one in requests.get(bucket) or []:
+            listed = requests.get(bucket)
+            for one in listed if isinstance(listed, list) else ():
                 if isinstance(one, dict):
                     yield bucket, one
 

@@ -12,7 +12,7 @@ _BRACE: Final = 0x7B
 _BRACKET: Final = 0x5B
 _SHUT: Final = 0x5D
 _SPACE: Final = 0x20
-_PREFIXES: Final = (22, 26)  # `[YYYY-MM-DD HH:MM:SS] ` and the same with milliseconds
+_PREFIXES: Final = (26, 22)  # `[YYYY-MM-DD HH:MM:SS.mmm] ` and the same without milliseconds
 _PAD: Final = 32
 _INLINE: Final = 12  # bytes a view holds itself (Arrow columnar format, variable-size binary view)
 
@@ -48,8 +48,11 @@ def split(data: bytes, first: int) -> Split:
     if prefixed.any():
         begin = starts.copy()
         for size in _PREFIXES:
-            fits = (padded[starts + size - 2] == _SHUT) & (padded[starts + size - 1] == _SPACE) & prefixed
-            begin[fits & (padded[np.minimum(starts + size, len(padded) - 1)] == _BRACE)] += size
+            # Only within the line: a short line's successors may happen to have the marks at the right distance.
+            at = np.minimum(starts + size, len(padded) - 1)
+            fits = prefixed & (starts + size < ends) & (padded[at - 2] == _SHUT) & (padded[at - 1] == _SPACE)
+            fits &= padded[at] == _BRACE
+            begin[fits] = starts[fits] + size
         lead = padded[begin]
     mine = lead == _BRACE
     if mine.all() and not prefixed.any() and len(data) and data[-1] == 10:
