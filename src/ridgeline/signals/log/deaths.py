@@ -114,6 +114,8 @@ def _figures(lines: LogLines, i: int, text: str, attrs: dict[str, Any], understo
         worded = WORDED.match(part)
         if worded:
             name = "available" if worded[1].startswith("Ava") else "evictable"
+            # 0.5.23 prints the sum here and its two parts in brackets behind it.
+            name = "free_or_evictable" if "(" in part else name
             attrs.setdefault(f"{worded[2]}_{name}" if worded[2] else name, int(worded[3]))
         for name, number in FIGURE.findall(part):
             attrs.setdefault(_name(name), int(number))

@@ -11,7 +11,7 @@ import numpy as np
 
 from ridgeline.signals.lines import LogLines, Parsed
 from ridgeline.signals.log.copies import folded_events
-from ridgeline.signals.log.rules import Rule, apply_rules, event, event_rows, in_turn, matching
+from ridgeline.signals.log.rules import Rule, apply_rules, event, event_rows, in_turn, matching, searched
 from ridgeline.signals.rows import Reading
 
 FAILED: Final = re.compile(
@@ -168,7 +168,7 @@ def _failures(lines: LogLines, reading: Reading) -> Parsed:
     understood = np.zeros(len(lines), np.bool_)
     rows: list[dict[str, Any]] = []
     for i in np.flatnonzero(matching(lines.body, FAILED_NEEDLE)).tolist():
-        found = FAILED.search(lines.body[i].as_py()[:4000])
+        found = FAILED.search(searched(lines, i))
         if found is None:
             continue
         understood[i] = True

@@ -61,7 +61,7 @@ def apply_rules(rules: tuple[Rule, ...], lines: LogLines, reading: Reading, late
         hits = np.ones(len(lines), np.bool_)  # looking for each needle costs less than making the pattern
     rows: list[dict[str, Any]] = []
     for i in np.flatnonzero(hits).tolist():
-        text = lines.body[i].as_py()[:SEARCHED_CHARS]
+        text = searched(lines, i)
         for rule in rules:
             if rule.needle not in text:
                 continue
@@ -75,6 +75,12 @@ def apply_rules(rules: tuple[Rule, ...], lines: LogLines, reading: Reading, late
                 rows.append(event(lines, i, reading, rule.kind, found.groupdict(), rule.severity, rule.attrs))
             break
     return folded_events(Parsed(event_rows(rows), understood))
+
+
+def searched(lines: LogLines, i: int) -> str:
+    """The text of line `i` as patterns see it; digits at the end of a file that was perhaps cut there are left out."""
+    text = str(lines.body[i].as_py())[:SEARCHED_CHARS]
+    return text if lines.ended[i] else text.rstrip("0123456789")
 
 
 def event(

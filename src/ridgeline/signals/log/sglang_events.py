@@ -117,13 +117,17 @@ REQUESTS: Final = (
     Rule("lora", "oRA adapter", LORA, "info"),
     Rule("lora", "ora adapter", LORA, "info"),
 )
+WATCHDOG: Final = (
+    r"(?:(?P<name>\w+) )?watchdog timeout \(self\.watchdog_timeout=(?P<value>\d+(?:\.\d+)?)"
+    r"(?:, self\.soft=(?P<soft>\w+))?\)"
+)
 SERVER: Final = (
     Rule("ready", "The server is fired up and ready to roll", severity="info"),
+    Rule("watchdog", "self.soft=True", WATCHDOG, "warning"),  # only reports
     Rule(
         "watchdog",
         "watchdog timeout (self.watchdog_timeout=",
-        r"(?:(?P<name>\w+) )?watchdog timeout \(self\.watchdog_timeout=(?P<value>\d+(?:\.\d+)?)"
-        r"(?:, self\.soft=(?P<soft>\w+))?\)",
+        WATCHDOG,
         "fatal",
     ),
     Rule("watchdog", "Watchdog timeout (self.watchdog_timeout=", r"timeout=(?P<value>\d+(?:\.\d+)?)\)", "fatal"),

@@ -5,7 +5,7 @@ lines of that shape are then read column by column. Lines of odd shapes form gro
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,7 @@ import pyarrow as pa
 from ridgeline.signals.lines import F64, I64
 
 U8 = npt.NDArray[np.uint8]
-MAX_DIGITS = 15  # integers up to here are exact in a double; a longer run of digits is no figure of a log line
+MAX_DIGITS: Final = 15  # integers up to here are exact in a double; a longer run of digits is no figure of a log line
 
 
 @dataclass(frozen=True)
@@ -96,12 +96,16 @@ def groups(codes: npt.NDArray[np.int32], count: int) -> list[I64]:
 
 
 def _number(data: U8, start: I64, end: I64) -> F64:
-    width = int((end - start).max(initial=1))
-    width = min(width, MAX_DIGITS)
+    """The digits from `start` to `end` as numbers, all lines at once; NaN beyond `MAX_DIGITS`."""
+    length = end - start
+    width = min(int(length.max(initial=1)), MAX_DIGITS)
     value = np.zeros(len(start))
-    for i in range(width):
-        at = end - width + i
-        inside = at >= start
-        value = value * 10.0 + np.where(inside, data[np.maximum(at, 0)] - 48.0, 0.0)
-    value[end - start > MAX_DIGITS] = np.nan
+    for i in range(width, 0, -1):
+        digit = data[end - np.minimum(i, length)] - 48.0
+        value = (
+            value * 10.0 + digit
+            if i <= int(length.min(initial=width))
+            else np.where(i <= length, digit + value * 10.0, value)
+        )
+    value[length > MAX_DIGITS] = np.nan
     return value
