@@ -25,7 +25,7 @@ BOTH_SQL: Final = """
     SELECT server, received_ts - received_mono AS apart_s
     FROM records
     WHERE received_mono IS NOT NULL AND received_ts > 631152000 AND server IS NOT NULL
-    ORDER BY server, source, line
+    ORDER BY server, source, line, rid
     LIMIT 20000
 """
 # The end by the monotonic clock, and the line that reports it.
@@ -33,7 +33,7 @@ LINES_SQL: Final = """
     SELECT server, logged_ts - (queued_mono + queue_s + forward_s) AS apart_s
     FROM records
     WHERE queued_mono + queue_s + forward_s IS NOT NULL AND logged_ts > 631152000 AND server IS NOT NULL
-    ORDER BY server, source, line
+    ORDER BY server, source, line, rid
     LIMIT 20000
 """
 

@@ -63,7 +63,7 @@ def find(arguments: Sequence[str], labels: Sequence[str] = ()) -> Found:
         if len(wanted) > 1:
             raise InputError(f"{bundles[0]}: a bundle is opened alone; give it without other sources, or ingest anew")
         return Found((), bundles[0], (), {})
-    paths = list(_once(_expand(wanted, notes), notes))
+    paths = list(_once(_expand(wanted, notes)))
     root = _common_root([p for p in paths if p is not None])
     blobs = [_blob(path, root) for path in paths]
     if not blobs:
@@ -158,7 +158,7 @@ def _readable(path: Path, said: str, notes: list[str]) -> Iterator[Path]:
     yield path
 
 
-def _once(paths: Iterable[Path | None], notes: list[str]) -> Iterator[Path | None]:
+def _once(paths: Iterable[Path | None]) -> Iterator[Path | None]:
     seen: set[str] = set()
     for path in paths:
         real = "-" if path is None else os.path.realpath(path)

@@ -33,7 +33,7 @@ STAGES_SQL: Final = """
 # The client's own ending of a request that the server never finished; abort events of the server's log.
 ENDINGS_SQL: Final = """
     CREATE OR REPLACE TEMP TABLE ending AS
-    SELECT rid, arg_min(kind, (ts, line)) AS kind, min(ts) AS ts, any_value(text) AS text
+    SELECT rid, arg_min(kind, (ts, line)) AS kind, min(ts) AS ts, arg_min(text, (ts, line)) AS text
     FROM events
     WHERE rid IS NOT NULL
         AND kind IN ('abort', 'client-disconnect', 'request-timeout', 'request-error', 'request-invalid', 'queue-full')
@@ -132,7 +132,8 @@ def _stage_sums(con: duckdb.DuckDBPyConnection) -> list[str]:
             for stage, role, name in STAGE_COLUMNS
             if name == column
         )
-        sums.append(f"sum(duration_s) FILTER (WHERE {tests}) AS {column}")
+        # sorted: a sum of fractions depends on its order, and threads come as they come
+        sums.append(f"list_sum(list_sort(list(duration_s) FILTER (WHERE {tests}))) AS {column}")
     con.execute(STAGES_SQL.format(sums=", ".join(sums)))
     return columns
 

@@ -24,7 +24,7 @@ SQL_TYPES: Final = {
 def connect(folder: Path | None = None, memory: str = "1GB") -> duckdb.DuckDBPyConnection:
     """An in-memory database that spills into `folder` where one is given; two threads, UTC, rows in their order."""
     con = duckdb.connect(":memory:")
-    con.execute("SET TimeZone = 'UTC'")
+    con.execute("SET GLOBAL TimeZone = 'UTC'")
     con.execute("SET threads = 2")
     con.execute("SET enable_progress_bar = false")  # it would write into our output
     con.execute(f"SET memory_limit = {literal(memory)}")

@@ -2,7 +2,7 @@
 
 import hashlib
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import tzinfo
 from pathlib import Path
@@ -150,11 +150,6 @@ def renumbered(rows: Rows, source: int) -> Rows:
     at = rows.data.column_names.index("series")
     moved = pc.add(rows.data["series"], pa.scalar(source * SERIES_STRIDE, pa.int64()))
     return Rows(rows.table, rows.data.set_column(at, "series", moved))
-
-
-def notes_of(found: Found, sources: Sequence[Source]) -> list[str]:
-    """Every note for the user, in order: about arguments first, then source by source."""
-    return [*found.notes, *(note for s in sources for note in s.reading.notes)]
 
 
 def _size(blob: Blob) -> int:

@@ -43,11 +43,6 @@ class Spill:
         """True once anything was written to disk."""
         return any(self._parts.values())
 
-    @property
-    def tables(self) -> tuple[str, ...]:
-        """Names of the tables that have rows, sorted."""
-        return tuple(sorted({n for n, held in self._held.items() if held} | {n for n, p in self._parts.items() if p}))
-
     def add(self, rows: Rows) -> None:
         """Keep some rows; writes parts where memory would grow beyond the limit."""
         if rows.data.num_rows == 0:
@@ -71,13 +66,6 @@ class Spill:
         if self.large and self._held.get(table):
             self._write(table)
         return tuple(self._parts.get(table, ()))
-
-    def drop(self, table: str) -> None:
-        """Forget the rows of one table (they are in their final place)."""
-        self._held.pop(table, None)
-        self._bytes.pop(table, None)
-        for path in self._parts.pop(table, ()):
-            path.unlink(missing_ok=True)
 
     def _write(self, table: str) -> None:
         if not self._held[table]:

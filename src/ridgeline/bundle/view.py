@@ -50,7 +50,7 @@ class View:
 def view_of(tables: Mapping[str, pa.Table | Sequence[Mapping[str, Any]]]) -> View:
     """A view over tables in memory (Arrow, or lists of row dicts); missing tables and columns are empty or null."""
     con = duckdb.connect(":memory:")
-    con.execute("SET TimeZone = 'UTC'")
+    con.execute("SET GLOBAL TimeZone = 'UTC'")
     for name in TABLES:
         wanted = schema(name)
         given = tables.get(name)

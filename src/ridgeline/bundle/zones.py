@@ -35,7 +35,7 @@ OWN_SQL: Final = """
         AND coalesce(finished_ts, queued_ts + queue_s + forward_s, response_sent_ts) > 631152000
         -- a row that its reader has put right already says nothing of the others
         AND abs(logged_ts - coalesce(finished_ts, queued_ts + queue_s + forward_s, response_sent_ts)) > 600
-    ORDER BY source, line
+    ORDER BY source, line, rid, logged_ts
     LIMIT 5000
 """
 
@@ -51,7 +51,7 @@ CROSS_SQL: Final = """
         AND b.finished_ts > 631152000
         AND b.finished_ts IS DISTINCT FROM b.logged_ts
         AND coalesce(b.clock, 'wall') = 'wall'
-    ORDER BY a.source, a.line
+    ORDER BY a.source, a.line, b.source, b.line, b.finished_ts
     LIMIT 5000
 """
 
