@@ -250,3 +250,20 @@ def test_the_sum_and_its_parts_keep_their_names() -> None:
 def test_a_soft_watchdog_only_warns() -> None:
     text = "Scheduler watchdog timeout (self.watchdog_timeout=60, self.soft={})\n"
     assert [events(T + text.format(soft))[0]["severity"] for soft in (True, False)] == ["warning", "fatal"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Please set --max-total-tokens to avoid CUDA out of memory.",
+        "A larger chunk may run out of memory.",
+        "If the process is Killed or OOMKilled, lower the memory fraction",
+        "This could cause a Segmentation fault",
+    ],
+)
+def test_what_may_happen_has_not_happened(line: str) -> None:
+    assert not {row["kind"] for row in events(f"{T}{line}\n")} & {"cuda-oom", "pool-full", "host-oom", "crash"}
+
+
+def test_an_exception_that_says_could_not_has_happened() -> None:
+    assert [row["kind"] for row in events(f"{T}RuntimeError: could not allocate: CUDA out of memory\n")] == ["cuda-oom"]

@@ -32,7 +32,7 @@ KINDS: Final[tuple[tuple[str, str, re.Pattern[str]], ...]] = (
         r"(?:CUDA|HIP|NPU|XPU|MUSA)(?: error:)? out of memory|OutOfMemoryError|cudaErrorMemoryAllocation"
         r"|STATUS_ALLOC_FAILED")),
     ("pool-full", "fatal", re.compile(
-        r"(?:Prefill |Decode )?[Oo]ut of memory(?! happened| even after)[.,].{0,40}(?:batch size|$)")),
+        r"(?:Prefill|Decode) out of memory(?! happened)|[Oo]ut of memory\. Try to lower your batch size")),
     ("disk-full", "error", re.compile(
         r"No space left on device|Disk quota exceeded|^Bus error|insufficient shared memory|out of shared memory")),
     ("crash", "fatal", re.compile(
@@ -40,6 +40,9 @@ KINDS: Final[tuple[tuple[str, str, re.Pattern[str]], ...]] = (
         r"|Fatal Python error: (?P<python>[^\n]{1,80})|^(?P<fault>Segmentation fault)|terminate called"
         r"|\(core dumped\)")),
 )  # fmt: skip
+# What may happen has not happened.
+ADVICE: Final = re.compile(r"(?i)\b(?:avoid|prevent|may|might|could(?! not)|would|if|in case|reduce|risk|cause)\b")
+RAISED: Final = re.compile(r"\b[A-Z]\w*(?:Error|Exception)\b")
 ASKED: Final = re.compile(r"Try to allocate (\d+) tokens")
 FIGURE: Final = re.compile(
     r"(?:^|[\s(])(?:self\.)?([\w.]*(?:available|avaliable|evictable|protected|uncached)\w*)(?:\(\))?=(\d+)(?=[,)\s]|$)"
@@ -76,6 +79,9 @@ def _one(lines: LogLines, i: int, text: str, reading: Reading, understood: Mask)
         found = pattern.search(text)
         if found is None:
             continue
+        if ADVICE.search(text, 0, found.start()) and not RAISED.search(text):
+            understood[i] = True
+            return event(lines, i, reading, "other-warning", {}, "warning")
         attrs: dict[str, Any] = {k: v for k, v in found.groupdict().items() if v}
         groups: dict[str, str | None] = {}
         if kind == "pool-full":
