@@ -8,9 +8,9 @@ import pyarrow as pa
 
 from ridgeline.bundle import clocks
 from ridgeline.bundle.boots import finish_servers, replace_table
-from ridgeline.bundle.final import MADE, finish, finish_of, select_sql
+from ridgeline.bundle.final import MADE, Finish, finish, finish_of, select_sql
 from ridgeline.bundle.merge import attach_attributes, merge
-from ridgeline.bundle.raw import expose
+from ridgeline.bundle.raw import columns_sql, expose
 from ridgeline.bundle.readin import Source
 from ridgeline.bundle.rids import find_aliases
 from ridgeline.bundle.servers import Servers, Trace, assign
@@ -53,7 +53,8 @@ def assemble(con: duckdb.DuckDBPyConnection, spill: Spill, sources: Sequence[Sou
         sources[number - 1].reading.note(note)
     zone = _zones(con, sources, servers)
     roles = {s.reading.source: s.reading.role for s in sources}
-    how = finish_of(len(sources), servers, roles, zone, find_aliases(con) > 0)
+    aliased = spill.has("records") and find_aliases(con) > 0
+    how = finish_of(len(sources), servers, roles, zone, aliased)
     for table in TABLES:
         if table not in MADE and table not in ("request_attrs", "events", "servers"):
             finish(con, table, how, large)
@@ -62,19 +63,32 @@ def assemble(con: duckdb.DuckDBPyConnection, spill: Spill, sources: Sequence[Sou
     for table in ("events", "servers"):
         finish(con, table, how, large)
     _restarts(con, {s.reading.source: s.reading.kind for s in sources}, large)
-    ids = "t.id" if large else "row_number() OVER () AS id"
-    con.execute(f"CREATE OR REPLACE TEMP VIEW numbered AS {select_sql('records', how, ids)}")
-    anchors = clocks.monotonic_anchors(con)
-    requests = spill.folder / "requests.parquet" if large else None
-    merge(con, {server: a.offset_s for server, a in anchors.items()}, requests)
-    con.execute(f"CREATE OR REPLACE TEMP VIEW request_attrs_said AS {select_sql('request_attrs', how)}")
-    attach_attributes(con)
+    anchors = _requests(con, spill, how) if spill.has("records") else _no_requests(con, how)
     said = clocks.rows(rows, zone, anchors.values(), clocks.skews(con))
     replace_table(con, "clocks", pa.Table.from_pylist(said, schema=schema("clocks")))
+
+
+def _requests(con: duckdb.DuckDBPyConnection, spill: Spill, how: Finish) -> dict[str, clocks.Anchor]:
+    """Make `requests` and `request_attrs`; returns the monotonic clocks found on the way."""
+    ids = "t.id" if spill.large else "row_number() OVER () AS id"
+    con.execute(f"CREATE OR REPLACE TEMP VIEW numbered AS {select_sql('records', how, ids)}")
+    anchors = clocks.monotonic_anchors(con)
+    out = spill.folder / "requests.parquet" if spill.large else None
+    merge(con, {server: a.offset_s for server, a in anchors.items()}, out)
+    con.execute(f"CREATE OR REPLACE TEMP VIEW request_attrs_said AS {select_sql('request_attrs', how)}")
+    attach_attributes(con)
     for view in ("member", "request_attrs_said", "numbered"):
         con.execute(f"DROP VIEW temp.{view}")
     for table in WORK:
         con.execute(f"DROP TABLE IF EXISTS temp.{table}")
+    return anchors
+
+
+def _no_requests(con: duckdb.DuckDBPyConnection, how: Finish) -> dict[str, clocks.Anchor]:
+    """Most logs people have name no request: their view is made without the merge."""
+    con.execute(f"CREATE TABLE requests AS SELECT {columns_sql('requests', ())} WHERE FALSE")
+    con.execute(f"CREATE TABLE request_attrs AS {select_sql('request_attrs', how)}")
+    return {}
 
 
 def _zones(con: duckdb.DuckDBPyConnection, sources: Sequence[Source], servers: Servers) -> list[Zone]:

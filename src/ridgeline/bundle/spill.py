@@ -43,6 +43,10 @@ class Spill:
         """True once anything was written to disk."""
         return any(self._parts.values())
 
+    def has(self, table: str) -> bool:
+        """Whether any row of this table was added."""
+        return bool(self._held.get(table) or self._parts.get(table))
+
     def add(self, rows: Rows) -> None:
         """Keep some rows; writes parts where memory would grow beyond the limit."""
         if rows.data.num_rows == 0:
