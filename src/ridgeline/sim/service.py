@@ -42,8 +42,10 @@ class Service:
         hooks: Hooks | None = None,
         logging: bool = False,
         room: int = 1024,
+        steps: bool = False,
     ) -> None:
-        """``room``: how many requests to expect; ``logging``: keep a row per batch (`log`).
+        """``room``: how many requests to expect; ``logging``: keep a row per batch, ``steps``: one per stretch of steps
+        (`drain_log`).
 
         Raises:
             SettingError: a perturbation that names no parameter.
@@ -51,7 +53,9 @@ class Service:
         self.settings = settings
         self.hooks = hooks or Hooks()
         self.each = 2 if settings.decode_workers else 1
-        self.state = build(settings, model, perturbations, seed, max(room, 1) * self.each, logging)
+        self.state = build(settings, model, perturbations, seed, max(room, 1) * self.each, logging or steps)
+        self.state.g[p.G_LOGGING] = 1 if logging else 2 if steps else 0
+        self.state.g[p.G_STEPS] = steps
         compile_all()
         self.segments = 0
         self.drained: list[NDArray[Any]] = []
@@ -188,13 +192,14 @@ def simulate(
     seed: int = 0,
     hooks: Hooks | None = None,
     logging: bool = False,
+    steps: bool = False,
 ) -> Service:
     """Run a whole scenario through one configuration.
 
     Raises:
         SettingError: see `Service`.
     """
-    service = Service(settings, model, perturbations, seed, hooks, logging, room=scenario.n)
+    service = Service(settings, model, perturbations, seed, hooks, logging, scenario.n, steps)
     service.push(scenario)
     service.run()
     return service

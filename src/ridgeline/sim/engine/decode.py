@@ -10,7 +10,7 @@ from ridgeline.sim.engine.batch import count_gaps, count_run, finish, gained, le
 from ridgeline.sim.engine.jit import jit
 from ridgeline.sim.engine.memory import release, room, take, used
 from ridgeline.sim.engine.queues import push, wait
-from ridgeline.sim.engine.records import note
+from ridgeline.sim.engine.records import note, note_step
 from ridgeline.sim.engine.state import State
 from ridgeline.sim.engine.tables import cells, lists, param, ranks, reqs, slots, wide
 from ridgeline.sim.engine.tree import evict
@@ -201,6 +201,7 @@ def decode(st: State, r: int, t: int, cut: int, single: bool, lockstep: bool) ->
     else:
         rk.ratio = max(param(st)[r, p.RATIO_MIN], rk.ratio - param(st)[r, p.RATIO_DECAY])
     n = rk.running
+    context = rk.ctx
     base = param(st)[r, p.STEP_BASE] + param(st)[r, p.STEP_DECODE] * n + param(st)[r, p.STEP_CONTEXT] * rk.ctx
     growth = param(st)[r, p.STEP_CONTEXT] * n
     k = 1
@@ -210,7 +211,7 @@ def decode(st: State, r: int, t: int, cut: int, single: bool, lockstep: bool) ->
         most = min(rk.fin_min - rk.steps, LONGEST)
         if rk.decode_left > 0:
             most = min(most, rk.decode_left)
-        if cells(st)[p.G_LOGGING]:
+        if cells(st)[p.G_LOGGING] == 1:
             every = param(st)[r, p.LOG_EVERY]
             most = min(most, every - rk.decodes % every)
         k = affordable(st, r, steps_to(base, growth, cut - t, max(most, 1)))
@@ -253,4 +254,5 @@ def decode(st: State, r: int, t: int, cut: int, single: bool, lockstep: bool) ->
     rk.dur = total
     rk.now = t + total
     rk.busy += total
+    note_step(st, t, r, k, 0, 0, context, False)
     return True

@@ -49,6 +49,7 @@ IGNORE_EOS, HAS_GRAMMAR = 1, 2
 
 # kinds of log rows
 LOG_PREFILL, LOG_DECODE, LOG_RETRACT, LOG_ABORT, LOG_TRANSFER, LOG_IDLE, LOG_LORA, LOG_PREEMPT = range(8)
+LOG_STEP = 8
 
 # cells of the globals vector
 (
@@ -57,7 +58,8 @@ LOG_PREFILL, LOG_DECODE, LOG_RETRACT, LOG_ABORT, LOG_TRANSFER, LOG_IDLE, LOG_LOR
     G_REL_CACHE, G_TREE_TOKENS, G_PD, G_ROUND_ROBIN, G_WATCH, G_NEXT_WATCH, G_SEED, G_RETURNS, G_DECODE_WORKERS,
     G_PERTURBED, G_MATCHED, G_KNOWS_DOWN, G_DECODE_RR,
     G_SLOTS, G_RANKS, G_BASE, G_PERTURB, G_PERTURBS, G_ASK, G_RESIDUE, G_LORA, G_POOL,
-) = range(41)  # fmt: skip
+    G_STEPS,
+) = range(42)  # fmt: skip
 GLOBALS = 48
 
 # why `advance` came back before its time: a table must grow

@@ -16,7 +16,7 @@ from ridgeline.sim.engine.lora import load_adapters
 from ridgeline.sim.engine.memory import keep_prefix, release, room, take, used
 from ridgeline.sim.engine.perturb import of_class, refresh
 from ridgeline.sim.engine.queues import leave_wait, push, remove, wait
-from ridgeline.sim.engine.records import note
+from ridgeline.sim.engine.records import note, note_step
 from ridgeline.sim.engine.state import State
 from ridgeline.sim.engine.tables import cells, lists, logs, nodes, param, ranks, reqs, scratch, slots
 
@@ -69,7 +69,7 @@ def complete(st: State, r: int, t: int) -> None:
         if rk.mixing:
             drop_finished(st, r, t)
     elif rk.kind == 2:
-        if cells(st)[p.G_LOGGING] and rk.decodes % param(st)[r, p.LOG_EVERY] == 0:
+        if cells(st)[p.G_LOGGING] == 1 and rk.decodes % param(st)[r, p.LOG_EVERY] == 0:
             note(st, t, r, p.LOG_DECODE, rk.running, rk.emitted - rk.log_tokens, t - rk.log_at, rk.dur, rk.decodes, 0)
             rk.log_tokens = rk.emitted
             rk.log_at = t
@@ -238,6 +238,7 @@ def launch_prefill(st: State, r: int, t: int, lockstep: bool) -> None:
     dur += extra + load_adapters(st, r, t)
     rk.mixing = 0
     n = rk.running
+    context = rk.ctx
     if param(st)[r, p.MIXED] and param(st)[r, p.CHUNK] > 0 and n > 0 and param(st)[r, p.DRAFT] == 0:
         need = step_need(st, r)
         if need <= room(st, r):
@@ -258,6 +259,7 @@ def launch_prefill(st: State, r: int, t: int, lockstep: bool) -> None:
     rk.busy += dur
     publish(st, r, t, used(st, r))
     note(st, t, r, p.LOG_PREFILL, rk.nbatch, tokens, cached, rk.running, dur, rk.mixing)
+    note_step(st, t, r, 1, tokens, pairs, context if rk.mixing else 0, rk.mixing != 0)
 
 
 @jit

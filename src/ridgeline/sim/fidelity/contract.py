@@ -8,7 +8,7 @@ from ridgeline.sim.fidelity.measure import Fidelity
 SCHEMA: Final = "ridgeline.fidelity/1"
 TITLES: Final = {"queue_s": "queue", "ttft_s": "TTFT", "tpot_s": "per token", "e2e_s": "E2E"}
 COEFFICIENTS: Final = ("step_s", "prefill_token_s", "attention_half_pair_s", "decode_request_s", "context_token_s",
-                       "mixed_request_s")  # fmt: skip
+                       "mixed_request_s", "request_s")  # fmt: skip
 
 
 def to_json(answer: Fidelity) -> dict[str, Any]:

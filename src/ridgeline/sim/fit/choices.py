@@ -17,7 +17,8 @@ TIGHT: Final = 0.8
 
 def choices_of(setup: Configured, traffic: Traffic) -> list[Settings]:
     """Candidate settings: pipelined or not where nothing says; pool sizes where sharing is unseen and memory short."""
-    base = setup.settings
+    # who was refused at the door is known and left out: a queue limit would refuse others in their stead
+    base = replace(setup.settings, max_queued_requests=0)
     pipelined = (True, False) if setup.pipelined is None else (setup.pipelined,)
     factors: tuple[float, ...] = (1.0,)
     if traffic.prefix == "none" and setup.pool_known and not base.disable_radix_cache and short(base, traffic):

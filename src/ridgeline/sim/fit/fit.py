@@ -16,7 +16,7 @@ from ridgeline.scenario.model import PS, Scenario
 from ridgeline.scenario.traffic import Traffic
 from ridgeline.sim.fit.loss import HOPELESS, loss, predicted
 from ridgeline.sim.fit.regress import equations, solve
-from ridgeline.sim.fit.run import FEATURES, Floats, Run, Runner
+from ridgeline.sim.fit.run import FEATURES, STEP_FEATURES, Floats, Run, Runner
 from ridgeline.sim.settings import Settings
 from ridgeline.sim.timing import TimeModel
 
@@ -50,16 +50,15 @@ class Fitted:
 
 def time_model(coefficients: Floats, label: str) -> TimeModel:
     """A time model from coefficients in seconds."""
-    a, b, c, d, e, g = (max(0, round(float(x) * PS)) for x in coefficients)
+    a, b, c, d, e, g = (max(0, round(float(x) * PS)) for x in coefficients[: len(STEP_FEATURES)])
     return TimeModel(label, max(1, a), b, c, d, e, g)
 
 
-def delayed(scenario: Scenario, front_s: float) -> Scenario:
-    """The scenario as the scheduler sees it: every arrival and cancellation ``front_s`` later."""
-    shift = round(front_s * PS)
-    if shift == 0:
-        return scenario
+def burdened(scenario: Scenario, fitted: "Fitted") -> Scenario:
+    """The scenario as the scheduler sees it: arrivals later by the way in, each first prefill with its host work."""
+    shift = round(fitted.front_s * PS)
     columns = dict(scenario.columns)
+    columns["work_us"] = columns["work_us"] + round(float(fitted.coefficients[-1]) * 1e6)
     columns["arrival_ps"] = columns["arrival_ps"] + shift
     columns["cancel_ps"] = np.where(columns["cancel_ps"] > 0, columns["cancel_ps"] + shift, 0)
     return replace(scenario, columns=columns)
@@ -67,7 +66,7 @@ def delayed(scenario: Scenario, front_s: float) -> Scenario:
 
 def simulated(traffic: Traffic, fitted: Fitted, runner: Runner) -> tuple[Run, dict[str, Floats]]:
     """The whole traffic under a fit: the run and the predicted figures."""
-    run = runner(delayed(traffic.scenario, fitted.front_s), fitted.settings, fitted.model)
+    run = runner(burdened(traffic.scenario, fitted), fitted.settings, fitted.model)
     return run, predicted(traffic, run, fitted.front_s, fitted.back_first_s, fitted.back_s)
 
 
@@ -101,7 +100,7 @@ def first_guess(traffic: Traffic, rows: Rows) -> Floats:
 
     step = middle(seen["tpot_s"], middle(seen["e2e_s"] / np.maximum(tokens, 1) / 4, 0.02))
     prefill = middle((seen["first"] - seen["scheduled"]) / prompts, step / 200)
-    return np.array([step * 0.5, prefill * 0.3, 0.0, step * 0.002, step * 2e-6, step * 1e-4])
+    return np.array([step * 0.5, prefill * 0.3, 0.0, step * 0.002, step * 2e-6, step * 1e-4, 0.0])
 
 
 def descend(

@@ -20,7 +20,7 @@ HUBER = 2.0
 LEAST_S = 0.002
 """Intervals shorter than this weigh no more than one of this length."""
 
-SCALE = np.array([1.0, 1e3, 1e6, 1e2, 1e5, 1e2])
+SCALE = np.array([1.0, 1e3, 1e6, 1e2, 1e5, 1e2, 1.0])
 """Usual sizes of the features: conditions the solver, changes nothing else."""
 
 
@@ -52,7 +52,7 @@ def equations(traffic: Traffic, run: Run, rows: NDArray[np.int64], arrival_s: Fl
     for observed, since, until in pairs:
         usable = rows[(~np.isnan(observed) & ~np.isnan(since) & ~np.isnan(until))[rows]]
         usable = usable[observed[usable] > 0]
-        work.append(work_between(run.steps, since[usable], until[usable]))
+        work.append(work_between(run, since[usable], until[usable]))
         seconds.append(observed[usable])
         request.append(usable)
     return Equations(np.vstack(work), np.concatenate(seconds), np.concatenate(request))

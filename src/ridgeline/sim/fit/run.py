@@ -12,13 +12,17 @@ from ridgeline.sim.timing import TimeModel
 
 Floats = NDArray[np.float64]
 
-FEATURES = ("steps", "prefill_tokens", "attention_half_pairs", "decode_requests", "context_tokens", "mixed_requests")
-"""What a step computes, in the order of the time model's coefficients a, b, c, d, e, g."""
+STEP_FEATURES = (
+    "steps", "prefill_tokens", "attention_half_pairs", "decode_requests", "context_tokens", "mixed_requests"
+)  # fmt: skip
+FEATURES = (*STEP_FEATURES, "request_starts")
+"""What costs time: what a step computes, in the order of the time model's coefficients a, b, c, d, e, g, and requests
+whose first prefill begins (host work of a new request; the scenario's ``work_us``)."""
 
 
 @dataclass(frozen=True)
 class Steps:
-    """Stretches of steps in order of time: start and end (s), and the sums of `FEATURES` over each (rows x 6)."""
+    """Stretches of steps in order of time: start and end (s), and the sums of `STEP_FEATURES` over each (rows x 6)."""
 
     start: Floats
     end: Floats
@@ -38,11 +42,15 @@ class Run:
     steps: Steps
 
 
+TICK_S = 1e-9
+"""Moments of one step agree to this."""
+
 Runner = Callable[[Scenario, Settings, TimeModel], Run]
 
 
-def work_between(steps: Steps, since: Floats, until: Floats) -> Floats:
-    """Sums of `FEATURES` between moments (rows x 6); a step cut by a moment counts by its share of time."""
+def work_between(run: Run, since: Floats, until: Floats) -> Floats:
+    """Sums of `FEATURES` between moments (rows x 7); a step cut by a moment counts by its share of time."""
+    steps = run.steps
     if len(steps.start) == 0:
         return np.zeros((len(since), len(FEATURES)))
     # knots at every start and end: work grows inside a stretch and stands still between two
@@ -54,4 +62,6 @@ def work_between(steps: Steps, since: Floats, until: Floats) -> Floats:
     columns = [
         np.interp(until, knots, levels[:, j]) - np.interp(since, knots, levels[:, j]) for j in range(done.shape[1])
     ]
-    return np.column_stack(columns)
+    begun = np.sort(run.scheduled[~np.isnan(run.scheduled)])
+    starts = np.searchsorted(begun, until - TICK_S) - np.searchsorted(begun, since - TICK_S)
+    return np.column_stack([*columns, starts.astype(np.float64)])

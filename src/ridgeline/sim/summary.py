@@ -1,0 +1,81 @@
+"""What one run gave, as the figures of ``ridgeline.simulation/1``."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ridgeline.sim.engine import params as p
+from ridgeline.sim.engine.batch import gap_edge
+from ridgeline.sim.returns import sent_times
+from ridgeline.sim.service import Service
+from ridgeline.sim.settings import as_dict
+from ridgeline.sim.timing import PS, TimeModel
+
+QUANTILES = (50, 90, 99)
+SCHEMA = "ridgeline.simulation/1"
+
+
+def spread(seconds: NDArray[np.float64]) -> dict[str, float] | None:
+    """Mean and quantiles (nearest rank), or None where there is nothing."""
+    if len(seconds) == 0:
+        return None
+    ordered = np.sort(seconds)
+    at = {q: ordered[max(0, -(-q * len(ordered) // 100) - 1)] for q in QUANTILES}
+    return {"mean": round(float(ordered.mean()), 9)} | {f"p{q}": round(float(v), 9) for q, v in at.items()}
+
+
+def gap_spread(counts: NDArray[np.int64]) -> dict[str, float] | None:
+    """The same of inter-token gaps from their bins: middles, so within 6 % of the true figure."""
+    total = int(counts.sum())
+    if total == 0:
+        return None
+    edge = getattr(gap_edge, "py_func", gap_edge)
+    middle = np.array([(edge(b) + edge(b + 1)) / 2 for b in range(min(len(counts), 480))]) / PS
+    counts = counts[: len(middle)]
+    summed = np.cumsum(counts)
+    at = {q: middle[int(np.searchsorted(summed, -(-q * total // 100)))] for q in QUANTILES}
+    mean = float((counts * middle).sum() / total)
+    return {"mean": round(mean, 9)} | {f"p{q}": round(float(v), 9) for q, v in at.items()}
+
+
+def summary(service: Service, model: TimeModel, cpu_s: float | None = None) -> dict[str, Any]:
+    """Figures of everything that happened so far; spans in seconds, over finished requests.
+
+    ``ttft_s`` and ``e2e_s`` run from arrival to what the client has; ``queue_s`` from entering the scheduler to
+    the first batch; ``tpot_s`` from the first token to the last, per token after the first.
+    """
+    st = service.state
+    rows = service.requests()
+    first, last = sent_times(st)
+    pairs = service.each == 2
+    shown = rows[1::2] if pairs else rows
+    queued_rows = rows[0::2] if pairs else rows
+    first, last = (first[1::2], last[1::2]) if pairs else (first, last)
+    done = shown["outcome"] == p.FINISHED
+    arrival = shown["arrival"][done]
+    out = shown["gen"][done]
+    several = out > 1
+    tpot = (last[done] - first[done])[several] / (out[several] - 1)
+    cached, prompt = int(queued_rows["cached"].sum()), int(queued_rows["prompt"][queued_rows["start"] > 0].sum())
+    end = int(shown["finish"].max()) if len(shown) else 0
+    span = (end - int(shown["arrival"][0])) / PS if len(shown) else 0.0
+    outcomes = {name: int(n) for name, n in zip(p.OUTCOMES, np.bincount(shown["outcome"], minlength=9), strict=True)
+                if n}  # fmt: skip
+    ranks = st.rank[: int(st.g[p.G_RANKS])]
+    result: dict[str, Any] = {
+        "settings": as_dict(service.settings), "time_model": model.label, "requests": len(shown),
+        "outcomes": outcomes, "span_s": round(span, 9),
+        "ttft_s": spread((first[done] - arrival) / PS),
+        "queue_s": spread((queued_rows["start"] - queued_rows["queued"])[done & (queued_rows["start"] > 0)] / PS),
+        "tpot_s": spread(tpot / PS), "itl_s": gap_spread(service.gaps()),
+        "e2e_s": spread((last[done] - arrival) / PS),
+        "input_tokens_per_s": round(float(shown["prompt"][done].sum() / span), 6) if span > 0 else None,
+        "output_tokens_per_s": round(float(out.sum() / span), 6) if span > 0 else None,
+        "cache_hit_ratio": round(cached / prompt, 9) if prompt else None,
+        "retractions": int(shown["retractions"].sum()), "peak_kv_tokens": [int(v) for v in ranks["peak"]],
+        "busy_share": [round(float(v) / PS / span, 9) for v in ranks["busy"]] if span > 0 else None,
+    }  # fmt: skip
+    if cpu_s is not None:
+        result["cpu_s"] = round(cpu_s, 6)
+    return result
