@@ -3,11 +3,10 @@
 Memory stays flat: a line longer than `LINE_LIMIT` is cut there, the rest skipped, and the cut is noted.
 """
 
-import gzip
 import io
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Final
@@ -21,6 +20,8 @@ GZIP_MAGIC: Final = b"\x1f\x8b"
 ZSTD_MAGIC: Final = b"\x28\xb5\x2f\xfd"
 HEAD_BYTES: Final = 256 * 1024
 CHUNK_BYTES: Final = 16 * 1024 * 1024
+PACKED_BYTES: Final = 64 * 1024
+ZSTD_BYTES: Final = 8 * 1024  # a hostile frame unpacks to 30,000 times its size, and all of it comes at once
 LINE_LIMIT: Final = 64 * 1024 * 1024
 WHOLE_LIMIT: Final = 512 * 1024 * 1024
 
@@ -50,19 +51,6 @@ class Blob:
             return self.path.open("rb")
         except OSError as e:
             raise InputError(f"{self.shown}: cannot be read ({e.strerror}); check the path and its permissions") from e
-
-    def open(self) -> IO[bytes]:
-        """The decompressed bytes. Raises InputError where the file cannot be opened."""
-        raw = self._open_raw()
-        kind = _magic(raw.read(4))
-        raw.seek(0)
-        if kind == "gzip":
-            unpacked = gzip.GzipFile(fileobj=raw)
-            unpacked.myfileobj = raw  # type: ignore[assignment]  # closed with it; else the file stays open
-            return unpacked  # type: ignore[return-value]
-        if kind == "zstd":
-            return zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True, closefd=True)
-        return raw
 
     def head(self, size: int = HEAD_BYTES) -> bytes:
         """The first decompressed bytes; what is readable before the damage where the stream is cut."""
@@ -98,10 +86,13 @@ class Blob:
 
     def _pieces(self, reading: Reading | None, size: int, limit: int | None) -> Iterator[bytes]:
         left = limit
-        with self.open() as f:
+        with self._open_raw() as raw:
+            kind = _magic(raw.read(4))
+            raw.seek(0)
+            pieces = _PACKED[kind](raw, size) if kind else iter(lambda: raw.read(size), b"")
             while left is None or left > 0:
                 try:
-                    piece = f.read(size if left is None else min(size, left))
+                    piece = next(pieces, b"")
                 except (EOFError, OSError, zlib.error, zstandard.ZstdError) as e:
                     if reading is not None:
                         reading.note(
@@ -110,8 +101,53 @@ class Blob:
                     return
                 if not piece:
                     return
+                yield piece if left is None else piece[:left]
                 left = None if left is None else left - len(piece)
-                yield piece
+
+
+def _gunzip(raw: IO[bytes], size: int) -> Iterator[bytes]:
+    """Members of a gzip stream one behind the other, at most `size` bytes at a time: everything in front of the damage
+    comes out before the error does. Raises EOFError where the stream ends inside a member.
+    """
+    member, left, begun = zlib.decompressobj(31), b"", False
+    while True:
+        data = left or raw.read(PACKED_BYTES)
+        if not data:
+            if begun and (last := member.flush()):
+                yield last
+            if begun and not member.eof:
+                raise EOFError("the stream has no end marker")
+            return
+        if not begun and not data.startswith(GZIP_MAGIC[: len(data)]):
+            return  # zero padding or a trailer behind the last member
+        begun = True
+        out = member.decompress(data, size)
+        left = member.unconsumed_tail
+        if member.eof:
+            left, begun, member = member.unused_data, False, zlib.decompressobj(31)
+        if out:
+            yield out
+
+
+def _unzstd(raw: IO[bytes], size: int) -> Iterator[bytes]:
+    """The same for zstd frames."""
+    frame, begun = zstandard.ZstdDecompressor().decompressobj(), False
+    left = b""
+    while True:
+        data = left or raw.read(ZSTD_BYTES)
+        if not data:
+            if begun:
+                raise EOFError("the stream has no end marker")
+            return
+        out = frame.decompress(data)
+        begun, left = not frame.eof, b""
+        if frame.eof:
+            left, frame = frame.unused_data, zstandard.ZstdDecompressor().decompressobj()
+        if out:
+            yield out
+
+
+_PACKED: Final[dict[str, Callable[[IO[bytes], int], Iterator[bytes]]]] = {"gzip": _gunzip, "zstd": _unzstd}
 
 
 def standard_input() -> Blob:

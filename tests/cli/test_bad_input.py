@@ -1,0 +1,142 @@
+"""Every bad input gets a clear line, the rest is still diagnosed, and exit 1 only where nothing was read."""
+
+import gzip
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+GOOD: Final = "\n".join(
+    f"[2026-11-30 03:40:{s:02d} TP0] Decode batch, #running-req: 8, #token: 1800, token usage: 0.01, "
+    f"cuda graph: True, gen throughput (token/s): 810.55, #queue-req: 0"
+    for s in range(40)
+)
+
+LONG: Final = tuple(
+    f"[2026-11-30 03:{s // 60:02d}:{s % 60:02d} TP0] Decode batch, #running-req: {s % 9}, #token: {s * 7919 % 4000}, "
+    f"token usage: 0.01, cuda graph: True, gen throughput (token/s): {s * 104729 % 90000 / 100}, #queue-req: 0\n"
+    for s in range(2000)
+)
+
+
+def run(*arguments: str, stdin: bytes = b"") -> tuple[int, str, str]:
+    done = subprocess.run(
+        [sys.executable, "-m", "ridgeline", *arguments], input=stdin, capture_output=True, timeout=120, check=False
+    )
+    return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+
+def diagnose(*paths: Path) -> dict[str, Any]:
+    status, out, err = run("diagnose", *map(str, paths), "--format", "json")
+    assert status in (0, 2, 3), err
+    assert "Traceback" not in err
+    answer: dict[str, Any] = json.loads(out)
+    return answer
+
+
+@pytest.fixture
+def good(tmp_path: Path) -> Path:
+    path = tmp_path / "good.log"
+    path.write_text(GOOD + "\n")
+    return path
+
+
+def notes_of(answer: dict[str, Any], name: str) -> str:
+    (entry,) = [c for c in answer["coverage"] if c["source"].endswith(name)]
+    return " ".join(entry.get("notes", []))
+
+
+def rows_of(answer: dict[str, Any], name: str) -> int:
+    return next(int(c["rows"]) for c in answer["coverage"] if c["source"].endswith(name))
+
+
+BAD: Final[dict[str, bytes]] = {
+    "empty.log": b"",
+    "binary.log": bytes(range(256)) * 64,
+    "half.json": b'{"timestamp": "2026-11-30T03:40:00+00:00", "version": "0.5.23", "loads": [{"dp_rank": 0, "num_run',
+    "noise.txt": b"it was slow and then it was fast again\n",
+    "cut.log.gz": gzip.compress("".join(LONG).encode(), mtime=0)[:6000],
+    "letters.log": GOOD.encode() + b"\n[2026-11-30 03:41:00] caf\xe9 d\xe9j\xe0 vu \x93quoted\x94\n",
+}
+
+
+@pytest.mark.parametrize("name", sorted(BAD))
+def test_the_rest_is_still_diagnosed(name: str, good: Path, tmp_path: Path) -> None:
+    bad = tmp_path / name
+    bad.write_bytes(BAD[name])
+    answer = diagnose(good, bad)
+    assert rows_of(answer, "good.log") == 40
+    said = notes_of(answer, name)
+    if name != "noise.txt":  # free text is a kind of its own: listed, its line unread
+        assert said, f"{name}: nothing was said about it"
+    if name == "cut.log.gz":
+        assert 0 < rows_of(answer, name) < 2000
+        assert "ends early" in said
+    if name == "letters.log":
+        assert rows_of(answer, name) >= 40
+
+
+def test_nothing_read_is_exit_1_and_one_line(tmp_path: Path) -> None:
+    (tmp_path / "empty.log").write_bytes(b"")
+    for arguments in ([str(tmp_path / "absent.log")], [str(tmp_path / "empty.log")], [str(tmp_path / "*.nothing")]):
+        status, out, err = run("diagnose", *arguments, "--format", "json")
+        assert status == 1, (arguments, out, err)
+        assert "Traceback" not in err
+        assert arguments[0].rsplit("/", 1)[-1].split("*")[-1] in err
+
+
+def test_a_path_that_cannot_be_read_costs_one_line(good: Path, tmp_path: Path) -> None:
+    (tmp_path / "dangling.log").symlink_to(tmp_path / "nowhere.log")
+    status, out, err = run("sources", str(good), str(tmp_path / "dangling.log"))
+    assert status == 0
+    assert "dangling.log" in out + err
+
+
+def test_a_line_of_100_megabytes(good: Path, tmp_path: Path) -> None:
+    long = tmp_path / "long.log"
+    with long.open("wb") as f:
+        f.write(GOOD.encode() + b"\n")
+        for _ in range(100):
+            f.write(b"x" * (1 << 20))
+        f.write(b"\n" + GOOD.encode() + b"\n")
+    answer = diagnose(long)
+    assert rows_of(answer, "long.log") == 80
+    assert "long" in notes_of(answer, "long.log") or "cut" in notes_of(answer, "long.log")
+
+
+def test_a_clock_that_goes_back_and_mixed_zones_are_said(tmp_path: Path) -> None:
+    back = tmp_path / "back.log"
+    back.write_text(GOOD + "\n" + GOOD.replace("03:40", "02:10") + "\n")
+    assert "back" in notes_of(diagnose(back), "back.log")
+
+
+def test_the_same_file_twice_is_read_once(good: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy.log"
+    copy.write_bytes(good.read_bytes())
+    answer = diagnose(good, copy)
+    assert sum(c["rows"] for c in answer["coverage"]) == 40
+
+
+def test_standard_input_and_compressed_by_content(tmp_path: Path) -> None:
+    status, out, _ = run("sources", "-", "--format", "json", stdin=gzip.compress(GOOD.encode()))
+    assert status == 0
+    assert json.loads(out)["sources"][0]["rows"] == 40
+
+
+def test_terminal_escapes_in_a_log_stay_text(tmp_path: Path) -> None:
+    evil = tmp_path / "evil.log"
+    evil.write_bytes(
+        GOOD.encode() + b"\n[2026-11-30 03:41:00] \x1b]0;owned\x07 what is this \x1b[2J <script>alert(1)</script>\n"
+    )
+    for arguments in (
+        ["sources", str(evil), "--unread"],
+        ["diagnose", str(evil)],
+        ["diagnose", str(evil), "--format", "md"],
+    ):
+        _, out, err = run(*arguments)
+        assert "\x1b]" not in out + err
+        assert "\x1b[2J" not in out + err
+        assert "<script>" not in out or arguments[-1] != "md"
