@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ridgeline.signals.request_log import keys, read, reader
+from ridgeline.signals.request_log.fill import filled
 from ridgeline.signals.request_log.project import project
 from ridgeline.signals.request_log.session import cursor
 from ridgeline.signals.request_log.split import split
@@ -167,3 +168,34 @@ def test_lines_are_split_as_they_are(lines: list[bytes], ended: bool) -> None:
     assert others == [line for line in plain if line.strip() and line in (b"[x] {", b"text")]
     assert found.blank == sum(not line.strip() for line in plain)
     assert np.all(np.diff(found.line) > 0)
+
+
+@given(st.lists(st.integers(0, 40), min_size=1, max_size=30), st.booleans(), st.integers(30, 64))
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_buffers_hold_all_lines_in_order(tmp_path: Path, sizes: list[int], ended: bool, size: int) -> None:
+    data = b"\n".join(b"%d" % (i % 10) * n for i, n in enumerate(sizes)) + (b"\n" if ended else b"")
+    path = tmp_path / "lines"
+    path.write_bytes(data)
+    found = []
+    views = filled(path, size)
+    whole = None
+    while whole is None:
+        try:
+            found.append(bytes(next(views)))
+        except StopIteration as end:
+            whole = end.value
+    assert all(piece.endswith(b"\n") for piece in found[:-1])
+    assert data.startswith(b"".join(found))
+    assert whole == (b"".join(found) == data)
+    assert whole or max(sizes) >= size
+
+
+@pytest.mark.usefixtures("small_scan")
+def test_a_line_longer_than_a_buffer_among_prefixed_ones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reader, "CHUNK", 4096)
+    records = [finished(f"r{i}", meta(f"r{i}", prompt_tokens=i), text="x" * (9000 if i == 7 else 9)) for i in range(20)]
+    path = tmp_path / "log"
+    path.write_text(prefixed(*records))
+    reading, found, unread = rows_of_file(path)
+    assert [(r["line"], r["prompt_tokens"]) for r in found] == [(i + 1, i) for i in range(20)]
+    assert (reading.lines, reading.understood, unread) == (20, 20, [])

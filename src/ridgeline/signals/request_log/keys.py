@@ -35,17 +35,19 @@ def look(buf: U8, known: int = 0) -> Look:
 
     The bytes are those of a file from its first on, or begin in the middle of a line.
     """
+    if len(buf) <= known:
+        return Look(0, False, True)  # the file became shorter
     ends = np.flatnonzero(buf[known:] == _NEWLINE) + known
     starts = ends[ends < len(buf) - 1] + 1
     bare = bool((buf[starts] == _BRACE).all())
     if known == 0:
-        bare &= len(buf) > 0 and int(buf[0]) == _BRACE
+        bare &= int(buf[0]) == _BRACE
     elif int(buf[known - 1]) == _NEWLINE:
         bare &= int(buf[known]) == _BRACE
     return Look(len(ends), bare, _narrow(buf))
 
 
-def narrow(data: bytes) -> bool:
+def narrow(data: bytes | memoryview) -> bool:
     """Whether no key of `data` needs the wide shape. False also where keys are not written `"key":`."""
     buf = np.frombuffer(data, dtype=np.uint8)
     reach = TAIL + 2

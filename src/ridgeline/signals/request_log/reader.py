@@ -15,6 +15,7 @@ from ridgeline.signals.log.clock import Clock
 from ridgeline.signals.log.frame import frame
 from ridgeline.signals.log.reader import ESCAPES, run_rows
 from ridgeline.signals.request_log import keys
+from ridgeline.signals.request_log.fill import filled
 from ridgeline.signals.request_log.jsonrows import json_rows, plain
 from ridgeline.signals.request_log.project import scan
 from ridgeline.signals.request_log.rows import Memory, to_rows
@@ -28,6 +29,7 @@ from ridgeline.signals.stream import Blob
 # Brings lines of another form to that of a record; null where it cannot.
 Prepare = Callable[[duckdb.DuckDBPyConnection, I64, pa.Array, Reading], pa.Array]
 ALL: Final = -1
+NEWLINE, ESCAPE = 0x0A, 0x1B
 CHUNK: Final = 32 * 1024 * 1024
 SCAN_BYTES: Final = 8 * 1024 * 1024  # a plain file from this size on is handed to DuckDB whole
 
@@ -35,7 +37,7 @@ SCAN_BYTES: Final = 8 * 1024 * 1024  # a plain file from this size on is handed 
 class Run(NamedTuple):
     """Some whole lines of a file, split."""
 
-    data: bytes
+    data: bytes | memoryview
     split: Split
     narrow: bool  # no key of theirs needs the wide shape
 
@@ -73,9 +75,25 @@ def careful(
 
 
 def _runs(blob: Blob, reading: Reading, start: int, looked: bool) -> Iterator[Run]:
-    for first, raw in _from_line(blob.chunks(reading, CHUNK), start):
+    for first, raw in _pieces(blob, reading, start):
         data = clean(raw, first, reading)
         yield Run(data, split(data, first), looked and keys.narrow(data))
+
+
+def _pieces(blob: Blob, reading: Reading, start: int) -> Iterator[tuple[int, bytes | memoryview]]:
+    """(number of the first line, bytes) from line `start` on."""
+    if start == 1 and blob.path is not None and blob.plain and blob.path.stat().st_size >= SCAN_BYTES:
+        views = filled(blob.path, CHUNK)
+        while True:
+            try:
+                view = next(views)
+            except StopIteration as end:
+                if end.value:
+                    return
+                break
+            yield start, view
+            start += len(keys.newlines(np.frombuffer(view, dtype=np.uint8))) + (view[-1] != NEWLINE)
+    yield from _from_line(blob.chunks(reading, CHUNK), start)
 
 
 def _scanned(
@@ -127,13 +145,16 @@ def _run_rows(
         if not understood.all():
             other_line, other_start, other_end = _joined(found, ~understood)
     if len(other_line):
-        rest = b"".join(data[s:e] + b"\n" for s, e in zip(other_start.tolist(), other_end.tolist(), strict=True))
+        rest = b"".join(bytes(data[s:e]) + b"\n" for s, e in zip(other_start.tolist(), other_end.tolist(), strict=True))
         lines, _ = frame(rest, other_line, clock)
         yield from run_rows(lines, reading)
 
 
-def clean(data: bytes, first: int, reading: Reading) -> bytes:
+def clean(raw: bytes | memoryview, first: int, reading: Reading) -> bytes | memoryview:
     """Without a byte-order mark and terminal escapes; bytes that are no UTF-8 replaced, and that said once."""
+    if isinstance(raw, memoryview) and _simple(raw):
+        return raw
+    data = bytes(raw)
     data = data.removeprefix(b"\xef\xbb\xbf") if first == 1 else data
     if b"\x1b" in data:
         data = ESCAPES.sub(b"", data)
@@ -144,6 +165,13 @@ def clean(data: bytes, first: int, reading: Reading) -> bytes:
             reading.note(f"{reading.path}:{first}: from here on some bytes are not UTF-8; they were replaced")
             return data.decode("utf-8", "replace").encode()
     return data
+
+
+def _simple(raw: memoryview) -> bool:
+    """Whether all bytes are ASCII and none begins an escape."""
+    buf = np.frombuffer(raw, dtype=np.uint8)
+    blocks = (buf[at : at + keys.BLOCK] for at in range(0, len(buf), keys.BLOCK))
+    return all(int(block.max()) < 0x80 and not bool((block == ESCAPE).any()) for block in blocks)
 
 
 def _joined(found: Split, rest: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> tuple[I64, I64, I64]:

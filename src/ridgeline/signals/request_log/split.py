@@ -30,7 +30,7 @@ class Split(NamedTuple):
     blank: int
 
 
-def split(data: bytes, first: int) -> Split:
+def split(data: bytes | memoryview, first: int) -> Split:
     """Lines of `data` (valid UTF-8), numbered from `first`."""
     buf = np.frombuffer(data, dtype=np.uint8)
     ends = newlines(buf)
@@ -49,9 +49,9 @@ def split(data: bytes, first: int) -> Split:
         begin = starts.copy()
         for size in _PREFIXES:
             # Only within the line: a short line's successors may happen to have the marks at the right distance.
-            at = np.minimum(starts + size, len(padded) - 1)
-            fits = prefixed & (starts + size < ends) & (padded[at - 2] == _SHUT) & (padded[at - 1] == _SPACE)
-            fits &= padded[at] == _BRACE
+            brace = np.minimum(starts + size, len(padded) - 1)
+            fits = prefixed & (starts + size < ends) & (padded[brace - 2] == _SHUT) & (padded[brace - 1] == _SPACE)
+            fits &= padded[brace] == _BRACE
             begin[fits] = starts[fits] + size
         lead = padded[begin]
     mine = lead == _BRACE
@@ -65,7 +65,7 @@ def split(data: bytes, first: int) -> Split:
     others = ~mine
     blank = np.zeros(len(starts), np.bool_)
     for at in np.flatnonzero(others & (ends - starts < _PAD)).tolist():
-        blank[at] = not data[starts[at] : ends[at]].strip()
+        blank[at] = not bytes(data[starts[at] : ends[at]]).strip()
     others &= ~blank
     return Split(
         line[mine],
@@ -79,16 +79,16 @@ def split(data: bytes, first: int) -> Split:
     )
 
 
-def _gathered(data: bytes, begin: I64, end: I64) -> pa.Array:
+def _gathered(data: bytes | memoryview, begin: I64, end: I64) -> pa.Array:
     """Strings data[begin:end] as Arrow views into `data`: nothing is copied but strings of up to twelve bytes."""
     size = end - begin
     views = np.zeros((len(begin), 4), np.uint32)
     views[:, 0] = size
-    padded = data if len(begin) == 0 or begin[-1] + 4 <= len(data) else data + b"\0" * 4
+    padded = data if len(begin) == 0 or begin[-1] + 4 <= len(data) else bytes(data) + b"\0" * 4
     views[:, 1] = np.ndarray((max(0, len(padded) - 3),), dtype="<u4", buffer=padded, strides=(1,))[begin]
     views[:, 3] = begin
     for at in np.flatnonzero(size <= _INLINE).tolist():
-        text = data[begin[at] : end[at]].ljust(_INLINE, b"\0")
+        text = bytes(data[begin[at] : end[at]]).ljust(_INLINE, b"\0")
         views[at, 1:] = np.frombuffer(text, dtype="<u4")
     buffers = [None, pa.py_buffer(views), pa.py_buffer(data)]
     return pa.Array.from_buffers(pa.string_view(), len(begin), buffers)
