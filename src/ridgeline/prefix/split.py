@@ -141,7 +141,7 @@ def split_prompts(prompts: Prompts, assumed: Setting) -> Split:
         pages, most = simulate(runs(paged, space), prompts.place, [size // step for size in pools], behind)
         own, best = np.minimum(pages * step, limit), np.minimum(most * step, limit)
     else:
-        found = paged.reach(space ^ salted(prompts.place)) if len(prompts.places) > 1 else reached
+        found = paged.reach(salted(prompts.space, prompts.place)) if len(prompts.places) > 1 else reached
         pages, own, best = -(-found // step), np.minimum(found, limit), own_key
     routed = len(prompts.places) > 1 or prompts.places[0][1] is not None or assumed.alone is True
     keyed = bool((prompts.space >= 0).any())

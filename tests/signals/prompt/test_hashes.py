@@ -1,7 +1,7 @@
 """Prefix hashes: equal exactly for equal prefixes, at every grain."""
 
 import numpy as np
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ridgeline.signals.prompt.hashes import prefix_hashes, text_of_ids, units_of
@@ -17,6 +17,7 @@ def hashes_of(prompts: list[list[int]], grain: int) -> list[list[int]]:
 
 
 @given(PROMPTS, st.integers(1, 5))
+@example([[0, 0], [1, 1]], 1)  # a unit may equal its position
 def test_equal_hash_means_equal_prefix(prompts: list[list[int]], grain: int) -> None:
     by_hash: dict[int, tuple[int, ...]] = {}
     by_prefix: dict[tuple[int, ...], int] = {}

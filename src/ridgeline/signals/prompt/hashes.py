@@ -15,6 +15,7 @@ U64 = npt.NDArray[np.uint64]
 I64 = npt.NDArray[np.int64]
 
 GOLDEN: Final = np.uint64(0x9E3779B97F4A7C15)
+APART: Final = 1 << 40  # keeps positions and units from standing for each other
 _A: Final = np.uint64(0xBF58476D1CE4E5B9)
 _B: Final = np.uint64(0x94D049BB133111EB)
 _30: Final = np.uint64(30)
@@ -42,7 +43,7 @@ def prefix_hashes(units: I64, lengths: I64, grain: int) -> tuple[I64, I64]:
         return np.zeros(0, np.int64), counts
     starts = np.cumsum(lengths) - lengths
     position = np.arange(total, dtype=np.int64) - np.repeat(starts, lengths)
-    running = np.cumsum(mixed(mixed(units) ^ mixed(position)), dtype=np.uint64)
+    running = np.cumsum(mixed(mixed(units) ^ mixed(position + APART)), dtype=np.uint64)
     base = np.where(starts > 0, running[np.maximum(starts - 1, 0)], np.uint64(0))
     row = np.repeat(np.arange(len(lengths)), counts)
     nth = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
