@@ -32,7 +32,7 @@ class Difference:
     common: int  # equal from the start
     end_a: int  # the first gap is a[common:end_a] against b[common:end_b]
     end_b: int
-    again: int  # units of `a` behind gaps that are equal to `b` once more: what the gaps cost
+    again: int  # units of `a` behind gaps that are equal to `b` once more, without its last one: what the gaps cost
     kind: str | None  # of the first gap; None where the two do not come together again: other content, no drift
 
     @property
@@ -70,7 +70,7 @@ def difference(a: str, b: str, scale: Scale, readable: bool) -> Difference:
         tail = common_length(a[:common:-1], b[:common:-1])
         moved = order_kind(a[common : len(a) - tail], b[common : len(b) - tail])
         if moved:
-            return Difference(common, len(a) - tail, len(b) - tail, len(a) - common, moved)
+            return Difference(common, len(a) - tail, len(b) - tail, len(a) - common - 1, moved)
     at_a, at_b, again = common, common, 0
     first: tuple[int, int] | None = None
     for _ in range(GAPS):
@@ -80,8 +80,8 @@ def difference(a: str, b: str, scale: Scale, readable: bool) -> Difference:
         at_a, at_b = gap
         first = first or gap
         run = common_length(a, b, at_a, at_b)
-        again += run
         at_a, at_b = at_a + run, at_b + run
+        again += run - (at_a >= len(a))  # the last unit is computed in any case
         if at_a >= len(a) or at_b >= len(b):
             break
     if first is None:
