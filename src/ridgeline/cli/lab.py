@@ -20,10 +20,10 @@ def faults(*, format: Literal["text", "json"] = "text") -> int:
         text, or json (schema ridgeline.faults/1).
     """
     from ridgeline.lab.faults import FAULTS
-    from ridgeline.lab.record import faults_json
 
     if format == "json":
-        print(json.dumps(faults_json(FAULTS), indent=1))
+        listed = [{"id": f.id, "cause": f.cause, "layer": f.layer, "parameters": list(f.parameters)} for f in FAULTS]
+        print(json.dumps({"schema": "ridgeline.faults/1", "faults": listed}, indent=1))
     else:
         width = max(len(f.id) for f in FAULTS)
         for f in FAULTS:
@@ -86,4 +86,58 @@ def record(
         print(f"next: ridgeline diagnose {out}")
         if not truth["harm"]["admitted"] and not case.fault.harmless:
             print("note: this case harms no user-visible figure enough to be told from its healthy twin")
+    return 0
+
+
+@lab.command
+def score(
+    *,
+    seeds: str = "1:21",
+    arm: tuple[str, ...] = (),
+    only: tuple[str, ...] = (),
+    jobs: int = 2,
+    results: Path = Path(".lab-score/results.jsonl"),
+    out: Annotated[Path, Parameter(name=["-o", "--out"])] = Path("docs/accuracy.md"),
+    calibration: Path | None = None,
+    picture: Path | None = None,
+    quiet: bool = False,
+) -> int:
+    """Measure diagnose on recorded incidents; a run that was stopped goes on where it left off.
+
+    Parameters
+    ----------
+    seeds
+        A:B, seeds A to B-1 of every fault (four times as many of the healthy controls).
+    arm
+        Also diagnose with evidence taken away: logs, one-scrape, exporter, metrics, tenth, one-missing, skew,
+        truncated, no-baseline, or all.
+    only
+        Faults, causes or layers to score instead of all.
+    jobs
+        Processes.
+    results
+        Where each case's outcome is kept.
+    out
+        The page to write.
+    calibration
+        Write the precision per cause and level here, for the judge to read; it can only lower confidence.
+    picture
+        Write the confusion of layers here as SVG (page extra).
+    quiet
+        No line per case.
+    """
+    from ridgeline.lab.score.arms import NAMES
+    from ridgeline.lab.score.whole import run_score, write_outcome, write_picture
+    from ridgeline.model.errors import InputError
+
+    arms = NAMES if "all" in arm else ("full", *(a for a in arm if a != "full"))
+    for name in arms:
+        if name not in NAMES:
+            raise InputError(f"lab score: arm {name!r} is not one of {', '.join(NAMES)}")
+    found = run_score(seeds, tuple(arms), jobs, results, only, not quiet)
+    write_outcome(found, out, calibration, f"seeds {seeds}" + (f", only {', '.join(only)}" if only else ""))
+    if picture is not None:
+        write_picture(found, picture)
+    if not quiet:
+        print(f"{out}: {len(found)} results")
     return 0

@@ -15,7 +15,6 @@ from ridgeline.lab.emit.spans import request_lines as span_lines
 from ridgeline.lab.emit.spans import vllm_line
 from ridgeline.lab.emit.stamp import hour
 from ridgeline.lab.faults import fault_of
-from ridgeline.lab.faults.model import Fault
 from ridgeline.lab.harm import Felt, felt, figures, harms
 from ridgeline.lab.host import has
 from ridgeline.lab.logs import server_lines
@@ -252,11 +251,3 @@ def harm_of(ran: Ran) -> dict[str, Any]:
     mine, healthy = figures(ran), figures(play(twin))
     admitted, worst = harms(mine, healthy)
     return {"case": mine, "twin": healthy, "admitted": admitted, "worst_ratio": worst}
-
-
-def faults_json(faults: tuple[Fault, ...]) -> dict[str, Any]:
-    """The list of faults as the command prints it."""
-    return {
-        "schema": "ridgeline.faults/1",
-        "faults": [{"id": f.id, "cause": f.cause, "layer": f.layer, "parameters": list(f.parameters)} for f in faults],
-    }

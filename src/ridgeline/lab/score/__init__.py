@@ -1,0 +1,1 @@
+"""How well `ridgeline diagnose` sees what the lab did: grid, arms, measures, floors, the accuracy page."""
