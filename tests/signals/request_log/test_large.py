@@ -199,3 +199,18 @@ def test_a_line_longer_than_a_buffer_among_prefixed_ones(tmp_path: Path, monkeyp
     reading, found, unread = rows_of_file(path)
     assert [(r["line"], r["prompt_tokens"]) for r in found] == [(i + 1, i) for i in range(20)]
     assert (reading.lines, reading.understood, unread) == (20, 20, [])
+
+
+@pytest.mark.usefixtures("small_scan")
+@pytest.mark.parametrize("form", [bare, prefixed])
+def test_a_prompt_in_a_record_without_other_keys_is_not_passed_over(tmp_path: Path, form: Callable[..., str]) -> None:
+    records = [short(i) for i in range(20)]
+    records[11]["obj"]["text"] = "Once upon a time"
+    path = tmp_path / "log"
+    path.write_text(form(*records))
+    found = {
+        rows.table: rows.data.to_pylist()
+        for rows in read(Blob("log", path), Reading(1, "log"))
+        if rows.table == "prompts"
+    }
+    assert [(row["rid"], row["line"]) for row in found["prompts"]] == [("r11", 12)]

@@ -35,7 +35,7 @@ def json_rows(
     narrow = narrow and not memory.splits
     try:
         projected = project(con, table, narrow)
-        if narrow and not plain(projected):
+        if narrow and not plain(projected, narrow):
             projected = project(con, table)
     except duckdb.Error:
         table = _owned(table)
@@ -61,8 +61,13 @@ def json_rows(
     return to_rows(projected, reading, memory), understood
 
 
-def plain(projected: pa.Table) -> bool:
-    """Whether every row is a received or finished record of one request: nothing to take apart or to look up."""
+def plain(projected: pa.Table, narrow: bool = False) -> bool:
+    """Whether every row is a received or finished record of one request: nothing to take apart or to look up.
+
+    Read by the narrow shape, no row may have a text either: only the wide one reads prompts.
+    """
+    if narrow and projected["modality"].null_count < len(projected):
+        return False
     event, rid = projected["event"], projected["rid"]
     if event.null_count or rid.null_count or pc.any(pc.starts_with(rid, "[")).as_py():
         return False

@@ -103,7 +103,7 @@ def _scanned(
     done = 0
     try:
         for batch in scan(con, path, narrow):
-            if not plain(batch):
+            if not plain(batch, narrow):
                 return done
             line = pa.array(np.arange(done + 1, done + 1 + len(batch)))
             yield from to_rows(batch.set_column(0, "line", line), reading, memory)
