@@ -40,13 +40,14 @@ def fidelity(
     from ridgeline.sim.fidelity.measure import fidelity as run
     from ridgeline.sim.fit.configured import configured
     from ridgeline.sim.fit.engine import engine_run
+    from ridgeline.sim.fit.lines import decode_lines
 
     if not 0.05 <= split <= 0.95:
         raise InputError(f"--split {split}: give a share between 0.05 and 0.95")
     if any(source.startswith(("http://", "https://")) for source in sources):
         raise InputError("fidelity reads recorded runs: capture the server first, then give the folder")
     with watched(sources, for_="60s", label=label, tz=tz, year=year, quiet=quiet) as view:
-        answer = run(traffic_of(view), configured(view), engine_run, split)
+        answer = run(traffic_of(view), configured(view), engine_run, split, decode_lines(view))
     if not quiet:
         if format == "json":
             print(json.dumps(to_json(answer), indent=1, ensure_ascii=False, allow_nan=False))

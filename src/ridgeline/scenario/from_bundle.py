@@ -190,11 +190,13 @@ def request_of(row: Row, client: Row | None, rate: float | None, usual: int, con
         open_end = bool(row["params_logged"]) and context is not None
         limit = max(1, (context or 0) - prompt - 1) if open_end else max(output or usual, 1)
     cancel: float | None = None
+    ends = [r["finished_ts"] for r in both if r["finished_ts"] is not None]
     if output is None or (output == 0 and not finished):
-        ends = [r["finished_ts"] for r in both if r["finished_ts"] is not None]
         output = limit
         if not finished and ends:
             cancel = max(float(min(ends)), arrival)
+    elif row["state"] == "rejected" and ends:
+        cancel = max(float(min(ends)), arrival)  # retracted into a full queue: it is gone from then on
     return Asked(
         str(row["rid"]), arrival, int(prompt), max(1, int(output)), max(1, int(limit), int(output)), cancel,
         measured=finished and not row["probe"], row=row, client=client, part=part,

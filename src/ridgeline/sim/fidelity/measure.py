@@ -21,6 +21,8 @@ from ridgeline.sim.fit.choices import choices_of
 from ridgeline.sim.fit.configured import Configured, is_pipelined
 from ridgeline.sim.fit.fit import Fitted, descend, fit, simulated
 from ridgeline.sim.fit.hull import outside
+from ridgeline.sim.fit.lines import Lines
+from ridgeline.sim.fit.regress import Equations
 from ridgeline.sim.fit.run import FEATURES, Floats, Runner
 from ridgeline.sim.fit.spread import speed_spread
 
@@ -52,13 +54,22 @@ class Fidelity:
     observed_any: bool
 
 
-def fidelity(traffic: Traffic, setup: Configured, runner: Runner, split: float = 0.5, seed: int = 0) -> Fidelity:
-    """Fit on the requests before the split (a share of the requests, by arrival), predict those after it."""
+def fidelity(
+    traffic: Traffic, setup: Configured, runner: Runner, split: float = 0.5, lines: Lines | None = None, seed: int = 0
+) -> Fidelity:
+    """Fit on the requests before the split (a share of the requests, by arrival), predict those after it.
+
+    Of the batch ``lines``, those written before the first request after the split arrived are used.
+    """
     traffic, cut_note = shortened(traffic, split)
     train, test = parts(traffic, split)
     assumed = (*cut_note, *traffic.notes, *setup.assumed)
     timed = any(bool(traffic.known(metric).any()) for metric in METRICS)
-    best = fit(traffic, choices_of(setup, traffic), train, runner)
+    known = None
+    if lines is not None and len(test):
+        until = traffic.origin_ts + float(traffic.arrival_s[test[0]])
+        known = lines.until(until, setup.settings.decode_log_interval)
+    best = fit(traffic, choices_of(setup, traffic), train, runner, lines=known)
     if best is None:
         blank = {metric: np.full(traffic.n, np.nan) for metric in METRICS}
         seen = {m: figures(observed_and_predicted(traffic, blank, test, m)[0], None, None) for m in METRICS}
@@ -66,11 +77,11 @@ def fidelity(traffic: Traffic, setup: Configured, runner: Runner, split: float =
         return Fidelity(split, None, None, seen, False, why, len(train), int(traffic.measured[test].sum()), None, None,
                         (None, None), (None, None), timed)  # fmt: skip
     run, predicted = simulated(traffic, best, runner)
-    members = [simulated(traffic, member, runner)[1] for member in refits(traffic, best, train, runner, seed)]
+    members = [simulated(traffic, member, runner)[1] for member in refits(traffic, best, train, runner, known, seed)]
     steady = min(speed_spread(traffic, run, best, train), MOST_SPREAD)
     # a server as fast and as slow as its own training part makes likely (two deviations)
     speeds = [simulated(traffic, paced(best, f), runner)[1] for f in (1 / (1 + 2 * steady), 1 + 2 * steady)]
-    earlier = drift(traffic, best, train, runner)
+    earlier = drift(traffic, best, train, runner, known)
     beyond = outside(run.steps, run.last, train, test)
     answer: dict[str, dict[str, Figure]] = {}
     for metric in METRICS:
@@ -128,7 +139,9 @@ def paced(best: Fitted, factor: float) -> Fitted:
     return replace(best, coefficients=best.coefficients * factor)
 
 
-def refits(traffic: Traffic, best: Fitted, train: Rows, runner: Runner, seed: int) -> Sequence[Fitted]:
+def refits(
+    traffic: Traffic, best: Fitted, train: Rows, runner: Runner, lines: Equations | None, seed: int
+) -> Sequence[Fitted]:
     """Fits on resampled blocks of the training requests (ten blocks, drawn with replacement)."""
     draw = np.random.default_rng(seed)
     blocks = [b for b in np.array_split(train, min(10, max(1, len(train) // 4))) if len(b)]
@@ -136,17 +149,17 @@ def refits(traffic: Traffic, best: Fitted, train: Rows, runner: Runner, seed: in
     out: list[Fitted] = []
     for _ in range(MEMBERS):
         rows = np.sort(np.concatenate([blocks[i] for i in draw.integers(0, len(blocks), len(blocks))]))
-        out.append(descend(traffic, best, rows, runner, floors, MEMBER_SWEEPS))
+        out.append(descend(traffic, best, rows, runner, floors, MEMBER_SWEEPS, lines))
     return out
 
 
-def drift(traffic: Traffic, best: Fitted, train: Rows, runner: Runner) -> dict[str, Floats]:
+def drift(traffic: Traffic, best: Fitted, train: Rows, runner: Runner, lines: Equations | None) -> dict[str, Floats]:
     """Relative error, by statistic, that a fit on the earlier half of the training part makes on its later half."""
     half = len(train) // 2
     earlier, later = train[:half], train[half:]
     if half < 12:
         return {}
-    fitted = descend(traffic, best, earlier, runner, np.zeros(len(FEATURES)), 2 * MEMBER_SWEEPS)
+    fitted = descend(traffic, best, earlier, runner, np.zeros(len(FEATURES)), 2 * MEMBER_SWEEPS, lines)
     _run, predicted = simulated(traffic, fitted, runner)
     out: dict[str, Floats] = {}
     for metric in METRICS:

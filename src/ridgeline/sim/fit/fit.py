@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ridgeline.scenario.model import PS, Scenario
 from ridgeline.scenario.traffic import Traffic
 from ridgeline.sim.fit.loss import HOPELESS, loss, predicted
-from ridgeline.sim.fit.regress import equations, solve
+from ridgeline.sim.fit.regress import Equations, equations, joined, solve
 from ridgeline.sim.fit.run import FEATURES, STEP_FEATURES, Floats, Run, Runner
 from ridgeline.sim.settings import Settings
 from ridgeline.sim.timing import TimeModel
@@ -105,29 +105,30 @@ def first_guess(traffic: Traffic, rows: Rows) -> Floats:
 
 def descend(
     traffic: Traffic, start: Fitted, rows: Rows, runner: Runner, floors: Floats, sweeps: int = SWEEPS,
-    judged: Rows | None = None,
+    lines: Equations | None = None,
 ) -> Fitted:  # fmt: skip
-    """Sweeps of simulate and solve from ``start``; the best by loss on ``judged`` (default: ``rows``)."""
+    """Sweeps of simulate and solve; the best by loss on ``rows``; ``lines``: equations known beforehand."""
     best = replace(start, loss=HOPELESS)
     now = start
     for _ in range(sweeps):
         run, figures = simulated(traffic, now, runner)
-        now = replace(now, loss=loss(traffic, run, figures, rows if judged is None else judged))
+        now = replace(now, loss=loss(traffic, run, figures, rows))
         if now.loss < best.loss:
             best = now
-        system = equations(traffic, run, rows, traffic.arrival_s + now.front_s)
+        system = joined(equations(traffic, run, rows, traffic.arrival_s + now.front_s), lines)
         if len(system.seconds) < FEWEST:
             break
         wanted = solve(system, floors)
         now = replace(now, coefficients=np.maximum(0.5 * (now.coefficients + wanted), floors))
     run, figures = simulated(traffic, now, runner)
-    now = replace(now, loss=loss(traffic, run, figures, rows if judged is None else judged))
+    now = replace(now, loss=loss(traffic, run, figures, rows))
     return now if now.loss < best.loss or best.loss >= HOPELESS else best
 
 
 def fit(
-    traffic: Traffic, choices: Sequence[Settings], rows: Rows, runner: Runner, floors: Floats | None = None
-) -> Fitted | None:
+    traffic: Traffic, choices: Sequence[Settings], rows: Rows, runner: Runner, floors: Floats | None = None,
+    lines: Equations | None = None,
+) -> Fitted | None:  # fmt: skip
     """The best fit on the requests ``rows`` (in order of arrival) over the candidate settings; None: too few."""
     usable = rows[(traffic.known("ttft_s") | traffic.known("e2e_s") | traffic.known("tpot_s"))[rows]]
     if len(usable) > 4 * WARM_UP:
@@ -142,5 +143,5 @@ def fit(
     for settings in choices:
         start = Fitted(guess, settings, front, back_first, back, HOPELESS, len(usable),
                        "engine stamps" if stamped > 0.5 else "arrival to first and last token")  # fmt: skip
-        found.append(descend(traffic, start, usable, runner, bounds))
+        found.append(descend(traffic, start, usable, runner, bounds, lines=lines))
     return min(found, key=lambda f: f.loss)
