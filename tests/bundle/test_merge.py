@@ -370,3 +370,16 @@ def test_whatever_the_records_say_no_request_is_lost_or_given_another_ones_figur
         assert rows[line - 1]["source"] == number
     parts = [r for r in rows if r["rid"] is not None and r["kind"] != "made-up"]
     assert bool(parts) <= bool(got)
+
+
+def test_an_id_that_everybody_uses_does_not_join_everybody_with_everybody() -> None:
+    rows = lines(
+        *(
+            made
+            for i in range(4000)
+            for made in (finished("same", T + i), client("same", T + i), received("same", T + i))
+        )
+    )
+    got = requests(assembled({"records": rows}, BOTH), "role", "count(*) OVER ()")
+    assert [role for role, _ in got].count("client") == 4000
+    assert got[0][1] == 8000

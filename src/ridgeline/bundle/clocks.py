@@ -47,6 +47,8 @@ CLIENT_SQL: Final = """
     JOIN requests AS s
         ON s.rid = c.rid AND s.role IS DISTINCT FROM 'client'
     WHERE c.role = 'client' AND c.state = 'finished' AND s.state = 'finished'
+        -- only ids that one client row has: any other tells no pair of times
+        AND c.rid IN (SELECT rid FROM requests WHERE role = 'client' GROUP BY rid HAVING count(*) = 1)
         -- whole seconds come from log lines: too coarse to bound a clock
         AND s.received_ts <> floor(s.received_ts) AND coalesce(s.finished_ts <> floor(s.finished_ts), TRUE)
     GROUP BY c.source

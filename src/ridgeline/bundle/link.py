@@ -125,13 +125,24 @@ CLIENTS_SQL: Final = """
         UNION ALL
         SELECT regexp_replace(regexp_replace(rid, '^cmpl-', ''), '-[0-9]+$', ''), rid, parent_rid, first_id, 3
         FROM request_key WHERE role IS DISTINCT FROM 'client' AND regexp_matches(rid, '^cmpl-.*-[0-9]+$')
+    ),
+    -- one row per spelling: an id that everybody uses must not join everybody with everybody
+    nearest AS (
+        SELECT
+            name,
+            min(far) AS far,
+            min(first_id) AS first_id,
+            arg_min(rid, (far, first_id)) AS rid,
+            arg_min(parent_rid, (far, first_id)) AS parent_rid
+        FROM theirs
+        GROUP BY name
     )
     SELECT
         m.client,
         arg_min(t.rid, (m.far + t.far, t.first_id)) AS rid,
         arg_min(t.parent_rid, (m.far + t.far, t.first_id)) AS parent_rid
     FROM mine AS m
-    JOIN theirs AS t USING (name)
+    JOIN nearest AS t USING (name)
     GROUP BY m.client
 """
 
