@@ -41,11 +41,13 @@ def fidelity(
     from ridgeline.sim.fit.configured import configured
     from ridgeline.sim.fit.engine import engine_run
     from ridgeline.sim.fit.lines import decode_lines
+    from ridgeline.sim.warm import warm
 
     if not 0.05 <= split <= 0.95:
         raise InputError(f"--split {split}: give a share between 0.05 and 0.95")
     if any(source.startswith(("http://", "https://")) for source in sources):
         raise InputError("fidelity reads recorded runs: capture the server first, then give the folder")
+    warm(say=not quiet)
     with watched(sources, for_="60s", label=label, tz=tz, year=year, quiet=quiet) as view:
         answer = run(traffic_of(view), configured(view), engine_run, split, decode_lines(view))
     if not quiet:
