@@ -157,7 +157,7 @@ CAUSES: Final = (
         ),
         absent=(never("stands_still", "is", True),),
         twins=(Twin("decode.regression", must("prefill_train", ">=", 65536)),),
-        explains=("queue.burst", "queue.arrival-overload", "decode.regression"),
+        explains=("queue.burst", "decode.regression"),
         remedies=(
             Remedy(
                 "fix",

@@ -76,7 +76,7 @@ CAUSES: Final = (
         id="fault.wrong-output",
         looks_like="Answers are wrong, corrupt or repeat themselves, while times look normal.",
         differs="The fault is in what is said, not in when.",
-        required=(must("event_count", ">=", 1, kinds="wrong-output,room-mismatch"),),
+        required=(must("corrupt_outputs", ">=", 1),),
         supporting=(helps("queue_pressure", "<", 0.2),),
         remedies=(Remedy("mitigate-now", "take the server out and compare answers with a clean one", None, True),),
         source_entry=("model_executor/model_runner.py",),

@@ -20,10 +20,9 @@ CAUSES: Final = (
             helps("change", ">=", 1.2, of="seconds", what="ttft_s"),
             helps("change", "<", 1.3, of="arrival_rate"),
         ),
-        absent=(never("change", "<=", 0.8, of="hit_ratio"),),
         twins=(
             Twin("prefill.regression", must("prefill_excess", "<", 1.25)),
-            Twin("cache.prompt-drift", must("change", ">", 0.8, of="hit_ratio")),
+            Twin("cache.prompt-drift", must("change", ">=", 1.2, of="prompt_tokens")),
         ),
         explains=("queue.arrival-overload", "queue.burst", "decode.prefill-interference"),
         comparative=True,

@@ -176,7 +176,7 @@ CAUSES: Final = (
         ),
         absent=(never("change", ">=", 1.5, of="arrival_rate"), never("stands_still", "is", True)),
         twins=(Twin("prefill.prompt-mix", must("behind_giants", "is", True)),),
-        explains=("queue.burst", "decode.prefill-interference"),
+        explains=("queue.burst", "queue.arrival-overload", "decode.prefill-interference"),
         remedies=(
             Remedy(
                 "fix",

@@ -63,6 +63,7 @@ MEASURES: Final[dict[str, Callable[..., Fact]]] = {
     "allocation_failures": memory.allocation_failures,
     # prefill and decode
     "prefill_s": prefill.prefill_s,
+    "prompt_tokens": prefill.prompt_tokens,
     "fresh_tokens": prefill.fresh_tokens,
     "prefill_cost": prefill.prefill_cost,
     "prefill_excess": prefill.prefill_excess,
@@ -97,6 +98,7 @@ MEASURES: Final[dict[str, Callable[..., Fact]]] = {
     "orphan_outputs": events.orphan_outputs,
     "ceiling_loss": events.ceiling_loss,
     "slots_held": events.slots_held,
+    "corrupt_outputs": events.corrupt_outputs,
     "frozen_s": events.frozen_s,
     "silent_arrivals": events.silent_arrivals,
     "stands_still": events.stands_still,

@@ -94,7 +94,10 @@ def overload(view: View) -> Fact:
         return restated(grown, False, "", "overload.arrivals") if grown.value is not None else work
     usage, capped = usage_when_queued(view), at_cap_share(view)
     explained = (usage.value or 0.0) >= 0.9 or (capped.value or 0.0) >= 0.7
-    value = work.value >= 5 and motion.value in ("flat", "growing") and not explained and grown.value is None
+    giants = behind_giants(view).value is True
+    value = (
+        work.value >= 5 and motion.value in ("flat", "growing") and not (explained or giants or grown.value is not None)
+    )
     return restated(work, bool(value), "", "overload.backlog", motion=motion.value)
 
 

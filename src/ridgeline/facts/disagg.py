@@ -23,7 +23,7 @@ WITH rows AS (
 known AS (SELECT * FROM rows WHERE length IS NOT NULL)
 SELECT count(*) AS n, median(length) AS typical, max(length) AS peak, arg_min(length, ord) AS first,
     arg_max(length, ord) AS last, count(DISTINCT length) FILTER (WHERE length > 0) AS lengths,
-    count(*) FILTER (WHERE length > 0) AS occupied, max(ts) - min(ts) AS span_s, median(usage) AS usage,
+    count(*) FILTER (WHERE length > 0 AND coalesce(running, 0) <= 1) AS occupied, max(ts) - min(ts) AS span_s, median(usage) AS usage,
     max(waiting) AS waiting,
     (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
      FROM (SELECT source, min(line) AS a, max(line) AS b FROM known GROUP BY source)) AS cites
@@ -54,7 +54,7 @@ def pd_queue(view: View, queue: str) -> Fact:
 
 
 def pd_queue_frozen(view: View, queue: str) -> Fact:
-    """Whether a PD queue stood at one length above zero at ten points or more over twenty seconds."""
+    """Whether a PD queue stood at one length above zero over twenty seconds while hardly anything ran."""
     row = ready(view).one(QUEUES, {**bounds(view), "queue": queue})
     n, typical, _peak, _first, _last, lengths, occupied, span_s, *_rest, cites = row
     if n < 10 or span_s is None or span_s < 20:

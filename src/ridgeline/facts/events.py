@@ -28,9 +28,21 @@ FROM rows
 """
 
 
+KINDS: Final = "SELECT DISTINCT kind FROM events ORDER BY kind"
+WATCHED: Final = """
+SELECT (SELECT count(*) FROM sources WHERE kind IN ('log', 'text')) + (SELECT count(*) FROM events)
+"""
+
+
 def event_count(view: View, kinds: str, text: str | None = None) -> Fact:
     """Events of the given kinds (comma separated), of those whose text holds `text`; copies of ranks are folded."""
-    asked = {**bounds(view), "kinds": kinds.split(","), "text": text}
+    wanted = kinds.split(",")
+    if not {kind for (kind,) in view.query(KINDS)}.intersection(wanted):
+        watched = view.one(WATCHED)[0]
+        if not watched:
+            return lacking("log lines", HOW_LOG)
+        return found(view, 0, "events", watched, (), key="event_count.none", kinds=kinds, text="", requests=0)
+    asked = {**bounds(view), "kinds": wanted, "text": text}
     hits, requests, first, last, value, shown, peer, watched, cites = view.one(COUNT, asked)
     if not watched:
         return lacking("log lines", HOW_LOG)
@@ -167,35 +179,34 @@ def frozen_s(view: View) -> Fact:
     )
 
 
+# Arrivals count only where they never finished: a log that ends before the request log does is no hang.
 SILENCE: Final = """
-WITH lines AS (
-    SELECT server, ts, running, waiting, source, line FROM batches WHERE ts IS NOT NULL
-),
-ends AS (
-    SELECT server, max(ts) AS last, arg_max(running, (ts, line)) AS running, arg_max(waiting, (ts, line)) AS waiting,
-        arg_max(source, (ts, line)) AS source, arg_max(line, (ts, line)) AS line
-    FROM lines GROUP BY server
+WITH ends AS (
+    SELECT server, max(ts) AS last, arg_max(running, (ts, line)) AS running, arg_max(source, (ts, line)) AS source,
+        arg_max(line, (ts, line)) AS line
+    FROM batches WHERE ts IS NOT NULL GROUP BY server
 ),
 after AS (
-    SELECT e.*, (SELECT count(*) FROM asks q WHERE q.received_ts > e.last + 1 AND NOT coalesce(q.probe, false)
-                 AND (q.server IS NULL OR e.server IS NULL OR q.server = e.server)) AS arrived,
-        (SELECT count(*) FROM asks q WHERE q.finished_ts > e.last + 5 AND q.finish_reason IN ('stop', 'length')) AS finished,
-        (SELECT max(q.received_ts) FROM asks q) - e.last AS silent_s
-    FROM ends e
+    SELECT e.*, count(q.received_ts) FILTER (WHERE coalesce(q.censored, false) OR q.state IN ('unfinished', 'received'))
+            AS arrived,
+        count(q.received_ts) FILTER (WHERE q.state = 'finished') AS finished, max(q.received_ts) - any_value(e.last) AS silent_s
+    FROM ends e LEFT JOIN asks q ON q.received_ts > e.last + 1 AND NOT coalesce(q.probe, false)
+        AND (q.server IS NULL OR e.server IS NULL OR q.server = e.server)
+    GROUP BY ALL
 )
-SELECT count(*) AS n, max(silent_s) AS silent_s, arg_max(arrived, silent_s) AS arrived,
-    arg_max(finished, silent_s) AS finished, arg_max(running, silent_s) AS running, max(last) AS last,
+SELECT count(*) AS n, max(silent_s) AS silent_s, arg_max(arrived, coalesce(silent_s, 0)) AS arrived,
+    arg_max(finished, coalesce(silent_s, 0)) AS finished, arg_max(running, coalesce(silent_s, 0)) AS running,
     list({'source': source, 'a': line, 'b': line}) AS cites
 FROM after
 """
 
 
 def silent_arrivals(view: View) -> Fact:
-    """Requests received after the last batch line of a server while none finished any more."""
-    n, silent_s, arrived, finished, running, _last, cites = view.one(SILENCE)
-    if not n or silent_s is None:
+    """Requests received after the last batch line of a server, none of which (and no other) finished any more."""
+    n, silent_s, arrived, finished, running, cites = view.one(SILENCE)
+    if not n:
         return lacking("batch lines beside arrivals", "the server log together with the request log", n or 0)
-    value = arrived if silent_s >= 10 and not finished else 0
+    value = arrived if silent_s is not None and silent_s >= 10 and not finished else 0
     return found(view, value, "requests", n, cites, silent_s=rounded(silent_s), running=running)
 
 
@@ -212,3 +223,31 @@ def stands_still(view: View) -> Fact:
     if dog.value is None and frozen.value is None:
         return lacking("a watchdog line, or repeated scrapes", "the server log, or /v1/loads polled for a minute")
     return restated(dog if dog.value is not None else frozen, False, "", "hang.none")
+
+
+CORRUPT: Final = """
+WITH rows AS (
+    SELECT coalesce(text, '') AS text, source, line FROM events
+    WHERE regexp_matches(coalesce(text, ''), '(?i)checksum mismatch|corrupt|invalid kv blocks')
+        AND ($since::DOUBLE IS NULL OR ts IS NULL OR ts >= $since)
+        AND ($until::DOUBLE IS NULL OR ts IS NULL OR ts <= $until)
+),
+counted AS (
+    SELECT max(delta) AS delta FROM (
+        SELECT max(m.value) - min(m.value) AS delta FROM samples m JOIN series s USING (series)
+        WHERE s.name = 'corrupted_requests' GROUP BY s.series)
+)
+SELECT count(*) AS hits, coalesce((SELECT delta FROM counted), 0) AS counted, min(text) AS text,
+    (SELECT count(*) FROM events) + (SELECT count(*) FROM sources WHERE kind = 'log') AS watched,
+    (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
+     FROM (SELECT source, min(line) AS a, max(line) AS b FROM rows GROUP BY source)) AS cites
+FROM rows
+"""
+
+
+def corrupt_outputs(view: View) -> Fact:
+    """Signs that output cannot be trusted: checksums that differ, KV read after it was given up, corrupted requests."""
+    hits, counted, text, watched, cites = view.one(CORRUPT, bounds(view))
+    if not watched and not counted:
+        return lacking("log lines", HOW_LOG)
+    return found(view, max(hits, int(counted)), "events", max(hits, watched, 1), cites, text=(text or "")[:160])

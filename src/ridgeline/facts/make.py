@@ -48,7 +48,12 @@ def found(
     key: str = "",
     **figures: Any,
 ) -> Fact:
-    """An answered measure. `figures` fill the sentence; `value` and `n` are always among them."""
+    """An answered measure. `figures` fill the sentence; `value` and `n` are always among them.
+
+    NaN (the correlation of a constant) is no answer.
+    """
+    if isinstance(value, float) and value != value:
+        return lacking("figures that vary", "a longer stretch of the same source", n)
     sources, kinds = cite(view, spans)
     told = {name: tidy(figure) for name, figure in {"value": value, "n": n, **figures}.items()}
     statement = Statement(key, tuple(sorted(told.items())))

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from typing import Final
 
+import duckdb
+
 from ridgeline.bundle.view import View
 
 POINTS: Final = """
@@ -118,14 +120,15 @@ WHERE coalesce(role, '') NOT IN ('client', 'gateway')
     OR NOT EXISTS (SELECT 1 FROM requests WHERE coalesce(role, '') NOT IN ('client', 'gateway'))
 """
 
-KNOWN: Final = "SELECT count(*) FROM duckdb_tables() WHERE table_name IN ('points', 'lane')"
+KNOWN: Final = "SELECT 1 FROM asks LIMIT 0"
 
 
 def ready(view: View) -> View:
     """The same view with `points`, `lane` and `asks` on its connection; made once."""
-    if view.one(KNOWN)[0] < 2:
+    try:
+        view.con.cursor().execute(KNOWN)
+    except duckdb.CatalogException:
         cursor = view.con.cursor()
-        cursor.execute(POINTS)
-        cursor.execute(LANE)
-        cursor.execute(ASKS)
+        for statement in (POINTS, LANE, ASKS):
+            cursor.execute(statement)
     return view

@@ -50,6 +50,14 @@ def fresh_tokens(view: View) -> Fact:
     return found(view, fresh, "tokens", n, cites)
 
 
+def prompt_tokens(view: View) -> Fact:
+    """Median prompt length of a request with a prefill time."""
+    n, _s, _fresh, _per, _stamped, prompt, *_rest, cites = view.one(COST, bounds(view))
+    if n < 5:
+        return lacking("prompt lengths of requests", HOW_REQUESTS, n)
+    return found(view, prompt, "tokens", n, cites)
+
+
 def prefill_cost(view: View) -> Fact:
     """Seconds of prefill for one uncached token, over all requests."""
     n, _s, _fresh, per_token, *_rest, cites = view.one(COST, bounds(view))

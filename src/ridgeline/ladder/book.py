@@ -2,12 +2,34 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
 
 from ridgeline.bundle.view import View
 from ridgeline.facts import Args, ask
 from ridgeline.model.cause import Sign
 from ridgeline.model.fact import Fact, Missing
+
+
+@dataclass(frozen=True)
+class Remembering(View):
+    """A view that asks the same question once: evidence does not change during a diagnosis."""
+
+    answers: dict[tuple[Any, ...], list[tuple[Any, ...]]] = field(default_factory=dict)
+
+    def query(self, sql: str, parameters: Mapping[str, Any] | None = None) -> list[tuple[Any, ...]]:
+        """Rows of one statement, from memory where it was asked before with the same parameters."""
+        asked = sorted((parameters or {}).items())
+        key = (sql, *((name, tuple(value) if isinstance(value, list) else value) for name, value in asked))
+        if key not in self.answers:
+            self.answers[key] = super().query(sql, parameters)
+        return self.answers[key]
+
+
+def remembering(view: View) -> Remembering:
+    """The same view with a memory."""
+    return Remembering(**{part.name: getattr(view, part.name) for part in fields(View)})
 
 
 @dataclass

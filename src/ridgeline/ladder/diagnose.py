@@ -9,7 +9,7 @@ from ridgeline.bundle.view import View
 from ridgeline.causes import CAUSES
 from ridgeline.facts.points import ready
 from ridgeline.ladder import a0, a1, a1b, a2, a2b, a3, route
-from ridgeline.ladder.book import Book
+from ridgeline.ladder.book import Book, remembering
 from ridgeline.ladder.context import Context
 from ridgeline.ladder.frame import frame
 from ridgeline.ladder.judge import Judgement, judge
@@ -38,7 +38,7 @@ def diagnose(
     """Everything that can be told of a view. `sources` are the arguments as given, for the literal next commands."""
     wanted = asked(symptom)
     framed = frame(ready(view), incident, baseline)
-    book = Book(framed.view)
+    book = Book(remembering(framed.view))
     judged = tuple(
         judge(cause, book.of, baseline=framed.view.baseline is not None, calibration=calibration) for cause in CAUSES
     )

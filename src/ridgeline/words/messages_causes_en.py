@@ -177,7 +177,7 @@ CAUSES: Final[dict[str, str]] = {
         "{stands_still__still_s} s); the stall began that long before the line."
     ),
     "cause.fault.crash": "A process died: {event_count_crash__text}",
-    "cause.fault.wrong-output": "Output is not to be trusted: {event_count__text}",
+    "cause.fault.wrong-output": "Output is not to be trusted: {corrupt_outputs__text}",
     "cause.fault.abort": "{server_aborts__hits} of {server_aborts__n} requests ended by an error of the server: "
     "{server_aborts__message}",
     "cause.client.request-config": "{outcome_share_invalid__hits} of {outcome_share_invalid__n} requests were refused as "
