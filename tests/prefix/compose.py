@@ -54,11 +54,13 @@ def view_with(
     return view_of({"prompts": prompts, "requests": requests, "servers": servers, "sources": sources, **more})
 
 
-def prompts_of(asks: Sequence[Ask]) -> Prompts:
-    """The same prompts as `prompts.load` gives them, without a view."""
-    lengths = np.array([len(a.ids) for a in asks], np.int64)
-    hashes, counts = prefix_hashes(np.array([i for a in asks for i in a.ids], np.int64), lengths, 1)
+def prompts_of(asks: Sequence[Ask], replies: Sequence[tuple[int, ...]] = ()) -> Prompts:
+    """The same prompts as `prompts.load` gives them, without a view; `replies` are outputs whose KV is kept."""
     n = len(asks)
+    lengths = np.array([len(a.ids) for a in asks], np.int64)
+    kept = [(*a.ids, *reply) for a, reply in zip(asks, replies or [()] * n, strict=True)]
+    held = np.array([len(k) for k in kept], np.int64)
+    hashes, counts = prefix_hashes(np.array([i for k in kept for i in k], np.int64), held, 1)
     spaces = sorted({a.space for a in asks if a.space is not None})
     labels = sorted({a.key for a in asks if a.key is not None})
     places = sorted({("s", a.rank) for a in asks}, key=lambda p: -1 if p[1] is None else p[1])
@@ -66,6 +68,7 @@ def prompts_of(asks: Sequence[Ask]) -> Prompts:
         unit="tokens",
         length=lengths,
         seen=lengths,
+        held=held,
         cut=np.zeros(n, np.bool_),
         grain=np.ones(n, np.int64),
         offsets=np.concatenate(([0], np.cumsum(counts))),
@@ -154,6 +157,6 @@ def plainly(asks: Sequence[Ask], page: int, pool: int | None) -> list[dict[str, 
                 "computed": 1,
             }
         )
-        behind = -(-max(a.outputs - 1, 0) // page)
+        behind = (len(a.ids) + max(a.outputs - 1, 0)) // page - len(a.ids) // page
         caches[a.rank].admit([*whole, *((n, "out", k) for k in range(behind))])
     return out

@@ -66,3 +66,33 @@ def test_least_recent_first(page: int, order: list[int], holds: int) -> None:
     made = prompts_of(asks_of(prompts, [0] * len(order)))
     ours = split_prompts(made, setting_of(made, page, holds * size)).parts.hit.tolist()
     assert ours == found_by_engine(prompts, [0] * len(order), page, holds * size + 2 * page)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.tuples(st.integers(1, 2), st.integers(2, 12)), min_size=1, max_size=6), st.sampled_from([1, 4]))
+def test_the_next_turn_finds_the_answer_before_it(turns: list[tuple[int, int]], page: int) -> None:
+    # Two conversations; each turn is all that was said before, the answers too, and a new question of `size` tokens.
+    said: dict[int, list[tuple[int, int]]] = {1: [], 2: []}
+    prompts, outputs = [], []
+    for n, (who, size) in enumerate(turns):
+        said[who] = [*said[who], (100 + n, size)]
+        prompts.append(list(said[who]))
+        outputs.append(5 + n)
+        said[who] = [*said[who], (500 + n, 5 + n)]
+    asks = asks_of(prompts, [0] * len(turns))
+    made = prompts_of(asks, [tuple(1000 * (500 + n) + at for at in range(4 + n)) for n in range(len(turns))])
+    ours = split_prompts(made, setting_of(made, page, 100_000)).parts.hit.tolist()
+    n = len(turns)
+    offsets = np.concatenate(([0], np.cumsum([len(p) for p in prompts]))).astype(np.int64)
+    ids, tokens = (np.array([s[k] for p in prompts for s in p], np.int64) for k in (0, 1))
+    scenario = make(
+        {
+            "arrival_ps": np.arange(n, dtype=np.int64) * 100 * PS,
+            "input_tokens": np.array([len(a.ids) for a in asks], np.int64),
+            "output_tokens": np.array(outputs, np.int64),
+            "output_segment": np.arange(500, 500 + n, dtype=np.int64),
+        },
+        (offsets, ids, tokens),
+    )
+    engine = simulate(scenario, Settings(page_size=page, max_total_num_tokens=100_000)).requests()["cached"]
+    assert ours == [int(c) for c in engine]

@@ -340,7 +340,8 @@ TABLES: Final[dict[str, dict[str, str]]] = {
         "grain": "i64",
         "tokens": "i64",  # the whole prompt; null: the source cut it and does not say how long it was
         "seen_tokens": "i64",  # from the start, as far as the source shows it
-        "hashes": "list<i64>",  # number k is of the first min((k + 1) x grain, seen) units
+        "held_tokens": "i64",  # seen, and behind a whole prompt the output that its KV goes on with
+        "hashes": "list<i64>",  # number k is of the first min((k + 1) x grain, held) units
         "common_tokens": "i64",  # exact common prefix with the earlier prompt it resembles most
         "neighbour": "str",
         "neighbour_line": "i64",

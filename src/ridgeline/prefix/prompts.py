@@ -35,7 +35,7 @@ known AS (
         coalesce(p.tokens, CASE WHEN p.unit = 'tokens' THEN a.prompt_tokens END) AS length,
         row_number() OVER (
             PARTITION BY coalesce(p.rid, concat(p.source, ':', p.line)), p.server
-            ORDER BY p.unit = 'tokens' DESC, p.seen_tokens DESC, p.source, p.line
+            ORDER BY p.unit = 'tokens' DESC, p.seen_tokens DESC, p.held_tokens DESC NULLS LAST, p.source, p.line
         ) AS choice
     FROM prompts AS p
     LEFT JOIN asked AS a ON a.rid = p.rid AND a.server IS NOT DISTINCT FROM p.server
@@ -44,9 +44,9 @@ known AS (
 ),
 -- Where a server names ranks, a request without one was never given to any.
 placed AS (SELECT *, bool_or(dp_rank IS NOT NULL) OVER (PARTITION BY server) AS ranked FROM known)
-SELECT rid, server, namespace, unit, basis, grain, length, seen_tokens, hashes, common_tokens, neighbour_line, drift,
-    drift_tokens, ts, received_ts, dp_rank, worker, coalesce(routing_key, session_id) AS class, cached_tokens,
-    completion_tokens, source, line
+SELECT rid, server, namespace, unit, basis, grain, length, seen_tokens, held_tokens, hashes, common_tokens,
+    neighbour_line, drift, drift_tokens, ts, received_ts, dp_rank, worker, coalesce(routing_key, session_id) AS class,
+    cached_tokens, completion_tokens, source, line
 FROM placed
 WHERE choice = 1 AND unit = $unit AND grain > 0 AND len(hashes) > 0 AND NOT (ranked AND dp_rank IS NULL)
 ORDER BY ts NULLS LAST, source, line
@@ -59,12 +59,13 @@ class Prompts:
     """n prompts in order of time. Unknown integers are -1, unknown times NaN.
 
     The hashes of prompt i are `hashes[offsets[i]:offsets[i + 1]]`: number k is that of its first
-    min((k + 1) x grain[i], seen[i]) units. `space`, `place` and `label` are numbers into the tuples of their names.
+    min((k + 1) x grain[i], held[i]) units. `space`, `place` and `label` are numbers into the tuples of their names.
     """
 
     unit: str  # tokens | chars
     length: I64  # [n] whole prompt; where the source does not say, what it shows
     seen: I64  # [n] units shown, from the start
+    held: I64  # [n] units whose KV is known to be kept: seen, and the output behind them
     cut: npt.NDArray[np.bool_]  # [n] the whole length is unknown
     grain: I64  # [n]
     offsets: I64  # [n + 1]
@@ -127,6 +128,7 @@ def load(view: View, unit: str) -> Prompts:
         unit=unit,
         length=np.where(length > 0, np.maximum(length, seen), seen),
         seen=seen,
+        held=np.maximum(_whole(table, "held_tokens"), seen),
         cut=length <= 0,
         grain=_whole(table, "grain"),
         offsets=np.concatenate(([0], np.cumsum(counts))).astype(np.int64),

@@ -12,7 +12,7 @@ U64 = npt.NDArray[np.uint64]
 
 @dataclass(frozen=True)
 class Steps:
-    """The prefixes of every prompt at multiples of `step` (and at its end, where `ends`).
+    """The prefixes of every prompt, its output behind it, at multiples of `step` (and at its end, where `ends`).
 
     `row` [m] and `end` [m] say whose prefix each is and how many units it covers, in order of row and length.
     """
@@ -24,7 +24,7 @@ class Steps:
     counts: I64  # [n] prefixes of each prompt
 
     def reach(self, salt: U64 | None = None) -> I64:
-        """[n] units of each prompt that an earlier one began with, too; `salt` [n] keeps kinds of prompts apart."""
+        """[n] units of each prompt and output that an earlier one began with, too; `salt` [n] keeps kinds apart."""
         keys = self.hashes if salt is None else self.hashes ^ salt[self.row]
         _, first, number = np.unique(keys, return_index=True, return_inverse=True)
         # A prefix seen before implies that every shorter one was: the longest is the last one flagged.
@@ -37,12 +37,12 @@ class Steps:
 def steps(prompts: Prompts, step: int, ends: bool = False) -> Steps:
     """The prefixes at multiples of `step`, which every grain must divide; `ends`: the last, shorter one as well."""
     every = step // np.maximum(prompts.grain, 1)
-    counts = prompts.seen // step
+    counts = prompts.held // step
     if ends:
-        counts = -(-prompts.seen // step)
+        counts = -(-prompts.held // step)
     row = np.repeat(np.arange(prompts.n), counts)
     nth = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
-    end = np.minimum((nth + 1) * step, prompts.seen[row])
+    end = np.minimum((nth + 1) * step, prompts.held[row])
     size = np.diff(prompts.offsets)
     at = prompts.offsets[:-1][row] + np.minimum((nth + 1) * every[row], size[row]) - 1
     return Steps(step, row, end, prompts.hashes[at], counts)

@@ -137,7 +137,9 @@ def split_prompts(prompts: Prompts, assumed: Setting) -> Split:
     pools = [size for size in assumed.pools if size]
     bounded = prompts.unit == "tokens" and len(pools) == len(prompts.places)
     if bounded:
-        behind = -(-np.maximum(prompts.outputs - 1, 0) // step)  # the last token's KV is never computed
+        # The last token's KV is never computed; what of the output is known is among the prompt's own pages.
+        whole = prompts.length + np.maximum(prompts.outputs - 1, 0)
+        behind = np.maximum(whole // step - np.maximum(prompts.held, prompts.length) // step, 0)
         pages, most = simulate(runs(paged, space), prompts.place, [size // step for size in pools], behind)
         own, best = np.minimum(pages * step, limit), np.minimum(most * step, limit)
     else:

@@ -153,6 +153,7 @@ def _rows(found: list[tuple[int, Record]], reading: Reading, grain: int | None, 
             "grain": pa.repeat(grain, n),
             "tokens": tokens,
             "seen_tokens": seen,
+            "held_tokens": seen,
             "hashes": pa.ListArray.from_arrays(
                 pa.array(np.concatenate(([0], np.cumsum(counts))), pa.int32()), pa.array(hashes)
             ),

@@ -71,11 +71,19 @@ def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_record_that_says_less_is_left_out() -> None:
     book = Book()
-    assert book.wanted("a", "chars")
-    assert not book.wanted("a", "chars")
-    assert book.wanted("a", "tokens")
-    assert not book.wanted("a", "tokens") and not book.wanted("a", "chars")
-    assert book.wanted(None, "chars") and book.wanted(None, "chars")
+    text, tokens = Prompt(1, "a", "chars", "x", 1, ""), Prompt(2, "a", "tokens", "x", 1, "")
+    more = Prompt(3, "a", "tokens", "x", 1, "", reply="y")
+    assert [book.wanted(p) for p in (text, text, tokens, text, tokens, more, tokens, more)] == [
+        *(True, False, True, False, False, True, False, False)
+    ]
+    nameless = Prompt(4, None, "chars", "x", 1, "")
+    assert book.wanted(nameless) and book.wanted(nameless)
+
+
+def test_the_output_is_hashed_behind_the_prompt() -> None:
+    one, two = rows_of_prompts([Prompt(1, "a", "tokens", "abc", 3, "", reply="de"), ids(2, "abcdef")])
+    assert (one["tokens"], one["seen_tokens"], one["held_tokens"], len(one["hashes"])) == (3, 3, 5, 5)
+    assert one["hashes"] == two["hashes"][:5]
 
 
 @settings(max_examples=40)
@@ -85,7 +93,7 @@ def test_any_text_gives_rows_that_fit(texts: list[str]) -> None:
     rows = rows_of_prompts(prompts)
     assert [row["line"] for row in rows] == [p.line for p in prompts if p.units]
     for row in rows:
-        assert len(row["hashes"]) == -(-row["seen_tokens"] // row["grain"])
+        assert len(row["hashes"]) == -(-row["held_tokens"] // row["grain"])
         if row["common_tokens"] is not None:
             assert 0 <= row["common_tokens"] <= row["tokens"]
             assert row["neighbour_line"] < row["line"]

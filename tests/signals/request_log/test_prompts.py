@@ -41,6 +41,20 @@ def test_the_same_said_twice_is_kept_once() -> None:
     assert [r["line"] for r in rows] == [1]
 
 
+def test_the_output_goes_on_where_the_prompt_ends() -> None:
+    def finished(output: list[Any], tokens: int) -> str:
+        made = json.loads(record("finished", "a", input_ids=[1, 2]))
+        made["out"]["output_ids"] = output
+        made["out"]["meta_info"]["completion_tokens"] = tokens
+        return json.dumps(made)
+
+    (row,) = prompts_of(finished([3, 4, 5], 3))
+    assert (row["tokens"], row["held_tokens"]) == (2, 4)  # the last token's KV is never computed
+    for output, tokens in (([5], 3), ([3, "...", 5], 3), ([], 0), ([3, -4, 5], 3)):
+        (row,) = prompts_of(finished(output, tokens))
+        assert row["held_tokens"] == 2
+
+
 def test_level_two_cuts_long_lists() -> None:
     cut: list[Any] = [*range(KEEP), "...", *range(KEEP)]
     (row,) = prompts_of(record("finished", "a", text=None, input_ids=cut, prompt_tokens=3000))

@@ -34,6 +34,7 @@ class Prompt:
     total: int | None  # length of the whole prompt in its unit; None: cut, and the length is not said
     namespace: str | None  # adapter, extra key and salt; "" where there are none; None where the source does not say
     text: str | None = None  # readable text beside ids: tells what kind of value differs
+    reply: str = ""  # the output behind a whole prompt, as far as its KV is kept: a later turn may begin with both
 
     @property
     def scale(self) -> Scale:
@@ -51,18 +52,18 @@ class Book:
     hashes: int = 0
     any_space: Anchors = field(default_factory=Anchors)
     own_space: dict[str, Anchors] = field(default_factory=dict)
-    told: dict[str, str] = field(default_factory=dict)  # rid → best unit seen
+    told: dict[str, int] = field(default_factory=dict)  # rid → how much was said of its prompt
 
-    def wanted(self, rid: str | None, unit: str) -> bool:
+    def wanted(self, prompt: Prompt) -> bool:
         """Whether this record of the request says more of its prompt than those before it."""
-        if rid is None:
+        if prompt.rid is None:
             return True
-        before = self.told.get(rid)
-        if before == "tokens" or before == unit:
+        said = 1 + (prompt.unit == "tokens") + bool(prompt.reply)
+        if said <= self.told.get(prompt.rid, 0):
             return False
         if len(self.told) > 2_000_000:
             self.told.clear()
-        self.told[rid] = unit
+        self.told[prompt.rid] = said
         return True
 
 
@@ -81,7 +82,8 @@ def _rows(prompts: list[Prompt], unit: str, reading: Reading, book: Book) -> Row
     lengths = np.array([len(p.units) for p in prompts], np.int64)
     units = units_of("".join(p.units for p in prompts))
     grain = FINE[unit] if book.hashes < FINE_HASHES else COARSE[unit]
-    hashes, counts = prefix_hashes(units, lengths, grain)
+    held = lengths + np.array([len(p.reply) for p in prompts], np.int64)
+    hashes, counts = prefix_hashes(units_of("".join(p.units + p.reply for p in prompts)), held, grain)
     book.hashes += len(hashes)
     near = [_compared(p, found, book) for p, found in zip(prompts, windows(units, lengths), strict=True)]
     n = len(prompts)
@@ -93,6 +95,7 @@ def _rows(prompts: list[Prompt], unit: str, reading: Reading, book: Book) -> Row
         "grain": [grain] * n,
         "tokens": [p.total for p in prompts],
         "seen_tokens": lengths,
+        "held_tokens": held,
         "hashes": pa.ListArray.from_arrays(
             pa.array(np.concatenate(([0], np.cumsum(counts))), pa.int32()), pa.array(hashes)
         ),

@@ -48,6 +48,7 @@ WITH parts AS (
         obj,
         obj.sampling_params AS sampling,
         out.meta_info AS meta,
+        out.output_ids AS output_ids,
         "rank" AS status_rank,
         running_rids,
         queued_rids
@@ -164,7 +165,8 @@ SELECT
     -- read by prompts.py
     obj.text AS "text",
     obj.input_ids AS input_ids,
-    obj.cache_salt AS cache_salt
+    obj.cache_salt AS cache_salt,
+    output_ids
 FROM parts
 """
 

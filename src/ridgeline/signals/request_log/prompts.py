@@ -18,7 +18,10 @@ from ridgeline.signals.rows import Reading, Rows
 KEEP: Final = 1024
 CUT_TEXT: Final = 2 * KEEP + 3
 PROBE: Final = "HEALTH_CHECK"
-WANTED: Final = ("line", "rid", "prompt_tokens", "text", "input_ids", "lora", "extra_key", "cache_salt")
+WANTED: Final = (
+    *("line", "rid", "prompt_tokens", "completion_tokens", "text", "input_ids", "output_ids"),
+    *("lora", "extra_key", "cache_salt"),
+)
 CUT_NOTE: Final = (
     "{path}: prompts longer than 2,048 are cut in this log (level 2); only their first 1,024 were compared"
 )
@@ -35,7 +38,7 @@ def rows(records: pa.Table, reading: Reading, book: Book) -> list[Rows]:
         if isinstance(rid, str) and rid.startswith(PROBE):
             continue
         prompt = of_ids(record) or of_text(record)
-        if prompt is None or not book.wanted(rid, prompt.unit):
+        if prompt is None or not book.wanted(prompt):
             continue
         if prompt.total is None or prompt.total > len(prompt.units):
             reading.note(CUT_NOTE.format(path=reading.path))
@@ -71,7 +74,22 @@ def of_ids(record: dict[str, Any]) -> Prompt | None:
         total = None  # a record that contradicts itself
     text = record.get("text")
     readable = _whole(text)[0] if isinstance(text, str) else None
-    return Prompt(record["line"], record.get("rid"), "tokens", units, total, namespace(record), readable)
+    said_back = "" if cut else reply(record)
+    return Prompt(record["line"], record.get("rid"), "tokens", units, total, namespace(record), readable, said_back)
+
+
+def reply(record: dict[str, Any]) -> str:
+    """The output whose KV is kept: all of it but the last token. Empty where the record does not have it whole."""
+    said = record.get("output_ids")
+    if not isinstance(said, str):
+        return ""
+    try:
+        ids = IDS.decode(said)
+        if len(ids) != record.get("completion_tokens"):
+            return ""  # cut, or only the last piece of a stream
+        return text_of_ids(np.array(ids[:-1], np.int64)) or ""
+    except (msgspec.DecodeError, RecursionError, OverflowError):
+        return ""
 
 
 def of_text(record: dict[str, Any]) -> Prompt | None:

@@ -113,7 +113,7 @@ WIDE: Final[Shape] = {
     "rid": "VARCHAR",
     "obj": _OBJ,
     "headers": "JSON",
-    "out": {"meta_info": META},
+    "out": {"meta_info": META, "output_ids": "JSON"},
     "rank": "BIGINT",
     "running_rids": ["VARCHAR"],
     "queued_rids": ["VARCHAR"],
