@@ -14,28 +14,33 @@ routing key, lora, class. ``rank`` is: now (ps), rank, running, waiting, free to
 import importlib.util
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
-from ridgeline.sim.engine.jit import ORDER_SIGNATURE, ROUTE_SIGNATURE, first_class
+from ridgeline.sim.engine.jit import INTERPRETED
 from ridgeline.sim.settings import SettingError
 
-KINDS = {"route": ROUTE_SIGNATURE, "order": ORDER_SIGNATURE}
+KINDS = ("route", "order")
+ALIVE: list[Any] = []
+"""Compiled policies: their machine code must outlive every run that holds its address."""
 
 
-def no_route(candidates, request):  # type: ignore[no-untyped-def]  # compiled to ROUTE_SIGNATURE
-    """Stand-in: always the first candidate."""
-    return 0
+def compiled(kind: str, function: Callable[..., int]) -> Any:
+    """What the engine takes for a policy of this ``kind``: the address of its machine code.
+
+    Interpreted, the function itself. Any numba error passes through.
+    """
+    if INTERPRETED:
+        return function
+    import numba
+    from numba import types
+
+    first = types.int64[:, ::1] if kind == "route" else types.int64[::1]
+    made = numba.cfunc(types.int64(first, types.int64[::1]), nopython=True)(function)
+    ALIVE.append(made)
+    return made.address
 
 
-def no_order(request, rank):  # type: ignore[no-untyped-def]  # compiled to ORDER_SIGNATURE
-    """Stand-in: every request equal."""
-    return 0
-
-
-NO_ROUTE = first_class(no_route, ROUTE_SIGNATURE)
-NO_ORDER = first_class(no_order, ORDER_SIGNATURE)
-
-
-def load_policy(reference: str) -> tuple[str, Callable[..., int]]:
+def load_policy(reference: str) -> tuple[str, Any]:
     """The kind (``route`` or ``order``) and compiled function that ``FILE.py:NAME`` refers to.
 
     The kind is the function's attribute ``kind`` where it has one, else the part of its name before the first
@@ -63,7 +68,7 @@ def load_policy(reference: str) -> tuple[str, Callable[..., int]]:
     if kind not in KINDS:
         raise SettingError(f"policy {reference}: begin its name with route or order, so its kind is known")
     try:
-        return kind, first_class(function, KINDS[kind])
+        return kind, compiled(kind, function)
     except Exception as error:
         first = str(error).strip().splitlines()[0]
-        raise SettingError(f"policy {reference}: does not compile to {KINDS[kind]}: {first}") from error
+        raise SettingError(f"policy {reference}: does not compile: {first}") from error

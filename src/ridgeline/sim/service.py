@@ -1,6 +1,6 @@
 """A simulated service that takes requests and moves through time: `push`, `advance`, `results`."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,24 +10,19 @@ from numpy.typing import NDArray
 from ridgeline.scenario.model import Scenario, ScenarioError, take
 from ridgeline.sim.engine import params as p
 from ridgeline.sim.engine import state as tables
-from ridgeline.sim.engine.drive import advance
-from ridgeline.sim.engine.grow import rehash
-from ridgeline.sim.engine.jit import compile_all
+from ridgeline.sim.engine.native import load
 from ridgeline.sim.engine.tables import handle
-from ridgeline.sim.policies import NO_ORDER, NO_ROUTE
 from ridgeline.sim.settings import Settings
 from ridgeline.sim.tables import Perturbation, build
 from ridgeline.sim.timing import DEFAULT, TimeModel
 
-Policy = Callable[..., int]
-
 
 @dataclass(frozen=True)
 class Hooks:
-    """A user's compiled policies (see `policies`); the stand-ins are never called."""
+    """A user's compiled policies (see `policies.compiled`); 0 where there is none."""
 
-    order: Policy = NO_ORDER
-    route: Policy = NO_ROUTE
+    order: Any = 0
+    route: Any = 0
 
 
 class Service:
@@ -56,7 +51,7 @@ class Service:
         self.state = build(settings, model, perturbations, seed, max(room, 1) * self.each, logging or steps)
         self.state.g[p.G_LOGGING] = 1 if logging else 2 if steps else 0
         self.state.g[p.G_STEPS] = steps
-        compile_all()
+        self.entries = load()
         self.segments = 0
         self.drained: list[NDArray[Any]] = []
 
@@ -136,7 +131,7 @@ class Service:
         """Process everything before ``until_ps``; resumable at any moment."""
         while True:
             at, _header = handle(self.state)
-            short = advance(at, until_ps, self.hooks.order, self.hooks.route)
+            short = self.entries["advance"](at, until_ps, self.hooks.order, self.hooks.route)
             if short == p.RAN:
                 return
             self._grow(short)
@@ -150,7 +145,7 @@ class Service:
             st.g[p.G_MASK] = len(table) - 1
             self.state = st._replace(node=node, table=table)
             at, _header = handle(self.state)
-            rehash(at)
+            self.entries["rehash"](at)
         elif short == p.NEED_LOG:
             if int(st.g[p.G_LOG]) > len(st.log) // 2:
                 self.drained.append(st.log[: int(st.g[p.G_LOG])].copy())

@@ -30,8 +30,7 @@ def gap_spread(counts: NDArray[np.int64]) -> dict[str, float] | None:
     total = int(counts.sum())
     if total == 0:
         return None
-    edge = getattr(gap_edge, "py_func", gap_edge)
-    middle = np.array([(edge(b) + edge(b + 1)) / 2 for b in range(min(len(counts), 480))]) / PS
+    middle = np.array([(gap_edge(b) + gap_edge(b + 1)) / 2 for b in range(min(len(counts), 480))]) / PS
     counts = counts[: len(middle)]
     summed = np.cumsum(counts)
     at = {q: middle[int(np.searchsorted(summed, -(-q * total // 100)))] for q in QUANTILES}

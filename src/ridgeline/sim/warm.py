@@ -6,7 +6,7 @@ import time
 
 def warm(say: bool = True) -> float:
     """Compile what is not compiled yet; returns the seconds it took. Says so first, on standard error."""
-    from ridgeline.sim.engine.jit import compile_all, is_compiled
+    from ridgeline.sim.engine.jit import is_compiled
 
     ready = is_compiled()
     if say and not ready:
@@ -16,7 +16,6 @@ def warm(say: bool = True) -> float:
     from ridgeline.sim.service import simulate
     from ridgeline.sim.settings import Settings
 
-    compile_all()
     simulate(generated("poisson", 2, 1.0, Lengths(2, 2), Lengths(2, 2), 0), Settings())
     return time.monotonic() - begin
 

@@ -10,7 +10,7 @@ from ridgeline.sim.engine import params as p
 from ridgeline.sim.engine.content import draw, mix, page_hash
 from ridgeline.sim.engine.jit import jit
 from ridgeline.sim.engine.state import State
-from ridgeline.sim.engine.tables import cells, lists, nodes, param, ranks, reqs, scratch, slots
+from ridgeline.sim.engine.tables import call_order, cells, lists, nodes, param, ranks, reqs, scratch, slots
 from ridgeline.sim.engine.tree import match
 
 CACHE_ORDER_LIMIT = 128
@@ -283,7 +283,7 @@ def arrange(st: State, r: int, order_fn: Callable[..., int]) -> None:
             now[3] = n
             now[4] = ranks(st)[r].free + ranks(st)[r].evictable
             now[5] = param(st)[r, p.POOL]
-            s[0, at] = order_fn(me, now)
+            s[0, at] = call_order(order_fn, me, now)
             s[1, at] = 0
         elif policy not in (p.DFS_WEIGHT, p.ROUTING_KEY):
             s[0, at], s[1, at] = order_key(st, r, i, policy, late, length)

@@ -7,7 +7,7 @@ from ridgeline.sim.engine.content import draw
 from ridgeline.sim.engine.jit import jit
 from ridgeline.sim.engine.perturb import CODE, KIND, PLUS, TIMES, applies
 from ridgeline.sim.engine.state import State
-from ridgeline.sim.engine.tables import cells, lists, nodes, param, ranks, reqs
+from ridgeline.sim.engine.tables import call_route, cells, lists, nodes, param, ranks, reqs
 from ridgeline.sim.engine.tree import evict, insert, match, offer
 
 
@@ -103,7 +103,7 @@ def ask_user(st: State, i: int, n: int, route_fn: Callable[..., int]) -> int:
     me[7] = x.kind
     me[8] = draw(cells(st)[p.G_SEED], 404, i, 0)
     me[9] = n
-    choice = route_fn(param(st)[ask + 1 : ask + 1 + n], me)
+    choice = call_route(route_fn, param(st)[ask + 1 : ask + 1 + n], me)
     return choice if 0 <= choice < n else -1
 
 
