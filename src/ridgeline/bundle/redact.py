@@ -70,6 +70,11 @@ HIDE_SQL: Final = """
         CASE WHEN starts_with(t, 'HEALTH_CHECK_') THEN 'HEALTH_CHECK_' ELSE '' END
         || 'h:' || substr(sha256('{key}:' || t), 1, 24)
 """
+# Hashes of prefixes token by token would give the tokens away to whoever tries them out; equal stays equal.
+HIDE_LIST_SQL: Final = """
+    CREATE OR REPLACE TEMP MACRO hide_list(l) AS
+        list_transform(l, lambda h: (('0x' || substr(sha256('{key}:' || h), 1, 16))::UBIGINT >> 1)::BIGINT)
+"""
 # Only a text with one of these in it goes through Python; every pattern above needs at least one.
 MAY_HOLD: Final = (
     r"(?i)bearer|basic|(hf|sk|pk|rk|gh[psou]|glpat|xox[abprs])[_-]|akia|asia|aiza|eyj|://[^\s]*@|api[_-]?key|secret|passw"
@@ -157,7 +162,7 @@ def without_prompts(text: str) -> str:
 
 
 def install(con: duckdb.DuckDBPyConnection, key: bytes | None) -> None:
-    """Make the SQL functions `hide(text)` and `scrub(text, rid)`.
+    """Make the SQL functions `hide(text)`, `hide_list(hashes)` and `scrub(text, rid)`.
 
     Without a key (`--keep-text`) ids and prompts stay; secrets are cut out either way. `hide` is `hashed` in SQL: the
     same digest without a call into Python for every row.
@@ -169,9 +174,11 @@ def install(con: duckdb.DuckDBPyConnection, key: bytes | None) -> None:
     con.create_function("clean_text", clean, ["VARCHAR"], "VARCHAR")
     if key is None:
         con.execute("CREATE OR REPLACE TEMP MACRO hide(t) AS t")
+        con.execute("CREATE OR REPLACE TEMP MACRO hide_list(l) AS l")
         con.execute(f"CREATE OR REPLACE TEMP MACRO scrub(t, rid) AS {SCRUB_SQL.replace('TEXT', 't')}")
         return
     con.execute(HIDE_SQL.format(key=key.hex()))
+    con.execute(HIDE_LIST_SQL.format(key=key.hex()))
     text = "(CASE WHEN length(rid) >= 4 THEN replace(t, rid, hide(rid)) ELSE t END)"
     con.execute(f"CREATE OR REPLACE TEMP MACRO scrub(t, rid) AS {SCRUB_SQL.replace('TEXT', text)}")
 
@@ -190,6 +197,8 @@ def redacted_sql(table: str, columns: Sequence[str]) -> str:
             parts.append(CONFIG_VALUE_SQL)
         elif name in HASHED.get(table, ()):
             parts.append(f'hide("{name}") AS "{name}"')
+        elif table == "prompts" and name == "hashes":
+            parts.append('hide_list("hashes") AS "hashes"')
         elif name in TEXT.get(table, ()):
             parts.append(f'CASE WHEN "{name}" IS NOT NULL THEN scrub("{name}", {rid}) END AS "{name}"')
         elif table == "request_attrs" and name == "value":

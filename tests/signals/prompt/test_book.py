@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ridgeline.signals.prompt import kinds
-from ridgeline.signals.prompt.book import COARSE, FINE, Book, Prompt, prompt_rows
+from ridgeline.signals.prompt.book import Book, Prompt, prompt_rows
 from ridgeline.signals.rows import Reading
 
 BODY = "".join(chr(1000 + (7 * n * n) % 9973) for n in range(400))
@@ -56,9 +56,9 @@ def test_unknown_namespace_stays_null() -> None:
 
 
 def test_grain_grows_with_the_source() -> None:
-    book = Book(hashes=5_000_000)
-    assert rows_of_prompts([ids(1, BODY)], book)[0]["grain"] == COARSE["tokens"]
-    assert rows_of_prompts([ids(1, BODY)])[0]["grain"] == FINE["tokens"]
+    for hashes, grain in ((0, 1), (2_000_000, 16), (6_000_000, 64)):
+        (row,) = rows_of_prompts([ids(1, BODY)], Book(hashes=hashes))
+        assert (row["grain"], len(row["hashes"])) == (grain, -(-len(BODY) // grain))
 
 
 def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,9 +14,9 @@ from ridgeline.signals.prompt.hashes import prefix_hashes, units_of
 from ridgeline.signals.prompt.kinds import IDS, shape
 from ridgeline.signals.rows import Reading, Rows, rows_of
 
-FINE: Final = {"tokens": 1, "chars": 4}  # grain while a source is small: exact to the unit of a page of 1
-COARSE: Final = {"tokens": 16, "chars": 64}
-FINE_HASHES: Final = 4_000_000
+# Grains, and how many hashes of a source are kept at each before the next: exact to a page of 1 while it is small.
+GRAINS: Final[dict[str, tuple[int, ...]]] = {"tokens": (1, 16, 64), "chars": (4, 64, 256)}
+GRAIN_HASHES: Final = (2_000_000, 6_000_000)
 KEPT_UNITS: Final = 16_000_000  # units of earlier prompts held for comparison
 COMPARED: Final = 50_000  # prompts of one source that are compared; later ones are hashed only
 SHORT: Final = 64  # prompts below this many units are compared with the one before them as well
@@ -81,7 +81,7 @@ def prompt_rows(prompts: Sequence[Prompt], reading: Reading, book: Book) -> list
 def _rows(prompts: list[Prompt], unit: str, reading: Reading, book: Book) -> Rows:
     lengths = np.array([len(p.units) for p in prompts], np.int64)
     units = units_of("".join(p.units for p in prompts))
-    grain = FINE[unit] if book.hashes < FINE_HASHES else COARSE[unit]
+    grain = GRAINS[unit][sum(book.hashes >= most for most in GRAIN_HASHES)]
     held = lengths + np.array([len(p.reply) for p in prompts], np.int64)
     hashes, counts = prefix_hashes(units_of("".join(p.units + p.reply for p in prompts)), held, grain)
     book.hashes += len(hashes)
