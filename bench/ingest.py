@@ -72,8 +72,8 @@ def main(requests: int) -> None:
         size = sum(p.stat().st_size for p in out.rglob("*") if p.is_file())
         raw = log.stat().st_size
         print(
-            f"{int(rows):,} requests, {raw / 1e6:.0f} MB of log: read and merged in {read_s} s, written in {write_s} s, "
-            f"peak {peak_mb} MB, bundle {size / 1e6:.0f} MB"
+            f"{int(rows):,} requests, {raw / 1e6:.0f} MB of log: read and merged in {read_s} s, "
+            f"written in {write_s} s, peak {peak_mb} MB, bundle {size / 1e6:.0f} MB"
         )
 
 

@@ -16,6 +16,7 @@ from ridgeline.bundle.store import cited_lines, embed_lines, embedded_blob, writ
 from ridgeline.bundle.view import View
 from ridgeline.model.errors import InputError
 from ridgeline.model.tables import TABLES
+from ridgeline.signals.rows import Reading
 from tests.bundle.made import write
 
 DECODE = (
@@ -118,6 +119,8 @@ def test_bad_neighbours_cost_a_note_each_and_nothing_else(incident: Path, tmp_pa
     assert "ends early or is damaged" in notes["cut.log.gz"]
     assert "ends early or is damaged" in notes["stub.log.gz"]
     assert "is empty" not in notes["stub.log.gz"]
+    ((kept,),) = view.query("SELECT rows FROM sources WHERE path = 'cut.log.gz'")
+    assert 1000 < kept < 4000
     assert any("binary" in text for text in notes.values())
     assert "missing: cannot be read" in view.notes[0]
     assert view.query("SELECT count(*) FROM requests") == [(6,)]
@@ -189,12 +192,12 @@ def test_embedded_sources_have_neither_prompts_nor_secrets_and_the_same_lines(in
     stored(incident, tmp_path / "out", embed=True)
     blob = embedded_blob(tmp_path / "out", "requests.log.zst")
     assert blob is not None
-    text = blob.open().read().decode()
+    text = blob.whole(Reading(0, blob.shown)).decode()
     assert "private" not in text
     assert text.count("\n") == 12
     launch = embedded_blob(tmp_path / "out", "launch.txt")
     assert launch is not None
-    assert b"verysecretvalue1" not in launch.open().read()
+    assert b"verysecretvalue1" not in launch.whole(Reading(0, launch.shown))
     assert embedded_blob(tmp_path / "out", "nothing") is None
 
 

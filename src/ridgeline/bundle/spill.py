@@ -63,7 +63,8 @@ class Spill:
     def memory(self, table: str) -> pa.Table | None:
         """What of one table is in memory, as one table with the columns any of its rows have."""
         held = self._held.get(table)
-        return pa.concat_tables(held, promote_options="default") if held else None
+        # in one piece: a scan of thousands of small ones costs DuckDB a row group each
+        return pa.concat_tables(held, promote_options="default").combine_chunks() if held else None
 
     def parts(self, table: str) -> tuple[Path, ...]:
         """The part files of one table, in the order written. In large mode the rest is written first."""

@@ -26,7 +26,7 @@ def ingest(
     output
         The folder to write.
     embed
-        Copy the sources in, secrets cut out.
+        Copy the sources in; secrets are cut out, prompts too unless --keep-text; ids stay as they are.
     keep_text
         Leave prompts and ids readable instead of hashing them.
     tz
