@@ -55,8 +55,8 @@ FAULTS: Final = (
         "The gateway no longer keeps a prefix on one worker; every worker computes every prefix.",
         "prefill_forward", "simulate", scope=("worker",),
         traffic=(Traffic("prefix_tokens", (2200, 2200, 2200), always=True), Traffic("few_groups", (24, 24, 24), always=True)),
-        settings=(("max_total_num_tokens", (52_000, 48_000, 44_000)), ("router", "consistent_hashing")),
-        deploy=(("router", ("round_robin", "round_robin", "round_robin")),),
+        settings=(("max_total_num_tokens", (52_000, 48_000, 44_000)), ("router", "cache_aware")),
+        deploy=(("router", "random"),),
         needs=("workers",), versions=SGLANG, rules_out=("cache.prompt-drift",),
     ),
     Fault(

@@ -29,9 +29,10 @@ def logs_only(folder: Path) -> None:
 
 def exporter_only(folder: Path) -> None:
     """Exporter files alone (request logs where the release has no exporter)."""
-    has = any("exporter" in path.parts for path in files(folder))
-    keep_only(folder, lambda path: ("exporter" if has else "request_log") in path.parts or
-              (not has and path.name == "server.log"))  # fmt: skip
+    has = any(path.parent.name == "exporter" for path in files(folder))
+    wanted = "exporter" if has else "request_log"
+    logs = () if has else ("server.log",)
+    keep_only(folder, lambda path: path.parent.name == wanted or path.name in logs)
 
 
 def one_scrape(folder: Path) -> None:
