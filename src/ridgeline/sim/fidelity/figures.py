@@ -16,7 +16,6 @@ QUANTILES: Final = (0.5, 0.9, 0.99)
 
 FLOOR: Final = 0.03
 """Half width that no interval goes below, as a share of the figure: steps vary even where the fit is exact."""
-FLOOR_S: Final = 0.001
 MOST_HELD_OUT: Final = 0.3
 
 
@@ -54,19 +53,24 @@ def observed_and_predicted(
 
 
 def bounds(
-    guess: Floats, refits: Sequence[Floats], speeds: Sequence[Floats], held_out: Floats | None, stretch: float
+    guess: Floats,
+    refits: Sequence[Floats],
+    speeds: Sequence[Floats],
+    held_out: Floats | None,
+    stretch: float,
+    least_s: float = 0.0,
 ) -> tuple[Floats, Floats]:
     """Low and high bounds of ``guess``.
 
     Added in quadrature: twice the spread of ``refits`` on resampled requests; the error that a fit on the first half
     of the training part made on its second half (``held_out``, relative; the worst statistic counts for all, up to
-    `MOST_HELD_OUT`: what is small and off by a multiple says little of what is large); a floor; and,
-    to each side, what the ``speeds`` (the same fit on a server slower or faster than fitted) give. ``stretch`` >= 1
-    widens the whole where the predicted part leaves what the fit has seen.
+    `MOST_HELD_OUT`: what is small and off by a multiple says little of what is large); a floor (``least_s``: one step,
+    by which any moment can shift); and, to each side, what the ``speeds`` (the same fit on a server slower or faster
+    than fitted) give. ``stretch`` >= 1 widens the whole where the predicted part leaves what the fit has seen.
     """
     spread = 2 * np.std(np.array(refits), axis=0) if len(refits) > 1 else np.zeros_like(guess)
     drift = min(float(np.max(held_out)), MOST_HELD_OUT) * guess if held_out is not None else np.zeros_like(guess)
-    floor = np.maximum(FLOOR * guess, FLOOR_S)
+    floor = np.maximum(FLOOR * guess, least_s)
     even = spread**2 + drift**2 + floor**2
     below = guess - np.min(np.array([*speeds, guess]), axis=0)
     above = np.max(np.array([*speeds, guess]), axis=0) - guess

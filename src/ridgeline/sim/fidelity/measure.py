@@ -83,6 +83,8 @@ def fidelity(
     speeds = [simulated(traffic, paced(best, f), runner)[1] for f in (1 / (1 + 2 * steady), 1 + 2 * steady)]
     earlier = drift(traffic, best, train, runner, known)
     beyond = outside(run.steps, run.last, train, test)
+    spans = run.steps.end - run.steps.start
+    step_s = float(spans.sum() / max(run.steps.features[:, 0].sum(), 1.0))
     answer: dict[str, dict[str, Figure]] = {}
     for metric in METRICS:
         seen_values, guess = observed_and_predicted(traffic, predicted, test, metric)
@@ -92,7 +94,7 @@ def fidelity(
             pace = [observed_and_predicted(traffic, m, test, metric)[1] for m in speeds]
             bounded = bounds(
                 guess, [g for g in again if g is not None], [g for g in pace if g is not None], earlier.get(metric),
-                1 + beyond,
+                1 + beyond, 0.0 if metric == "tpot_s" else step_s,
             )  # fmt: skip
         answer[metric] = figures(seen_values, guess, bounded)
     trust, why = judge(answer, assumed)

@@ -73,7 +73,7 @@ def simulated(traffic: Traffic, fitted: Fitted, runner: Runner) -> tuple[Run, di
 def overheads(traffic: Traffic, rows: Rows) -> tuple[float, float, float]:
     """Seconds from arrival to scheduler, and from the engine's first and last token back to the caller.
 
-    The way in is a low quantile, because the stamp of entry waits for the running step to end; 0 where unknown.
+    The way in is nearly the least, because the stamp of entry waits for the running step to end; 0 where unknown.
     """
     seen = traffic.observed
     arrival = traffic.arrival_s
@@ -82,7 +82,7 @@ def overheads(traffic: Traffic, rows: Rows) -> tuple[float, float, float]:
         good = values[rows][~np.isnan(values[rows])]
         return max(0.0, float(np.quantile(good, share))) if len(good) >= FEWEST else 0.0
 
-    front = of(seen["queued"] - arrival, 0.1)
+    front = of(seen["queued"] - arrival, 0.02)
     back_first = of(seen["ttft_s"] - (seen["first"] - arrival), 0.5)
     back = of(seen["e2e_s"] - (seen["last"] - arrival), 0.5)
     return front, back_first, back
