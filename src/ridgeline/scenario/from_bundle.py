@@ -228,8 +228,6 @@ def stamps_of(one: Asked, origin: float) -> dict[str, float]:
         first = of("first_token_ts", False)
     if np.isnan(scheduled) and row["prefill_s"] is not None:
         scheduled = first - float(row["prefill_s"])
-    if np.isnan(queued):
-        queued = scheduled - out["queue_s"]
     last = of("last_token_ts", False)
     if row["forward_s"] is not None and not row["retractions"]:
         if np.isnan(scheduled):
@@ -237,6 +235,8 @@ def stamps_of(one: Asked, origin: float) -> dict[str, float]:
         last = scheduled + float(row["forward_s"])
     if np.isnan(last) and row["decode_s"] is not None:
         last = first + float(row["decode_s"])
+    if np.isnan(queued):
+        queued = scheduled - out["queue_s"]
     out["queued"], out["scheduled"] = queued - origin, scheduled - origin
     out["first"], out["last"] = first - origin, last - origin
     return out
