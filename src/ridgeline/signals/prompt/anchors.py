@@ -11,6 +11,7 @@ from ridgeline.signals.prompt.hashes import I64, mixed
 WINDOW_STEPS: Final = 3  # windows of 2^3 units
 SPAN: Final = 8192  # windows are taken from so many units at the head
 WANTED: Final = 24  # windows of one prompt, about
+MOST: Final = 96  # and never more, however a prompt repeats itself
 VOTES: Final = 2
 LIMIT: Final = 1_000_000  # windows remembered
 
@@ -37,7 +38,11 @@ def windows(units: I64, lengths: I64) -> list[list[int]]:
     reach = np.minimum(lengths, SPAN)
     bound = (2.0**64 * np.minimum(1.0, WANTED / np.maximum(reach, 1))).clip(0, 2.0**64 - 2048).astype(np.uint64)
     keep = (at + size <= reach[row]) & (found <= bound[row])
-    for i, value in zip(row[keep].tolist(), found[keep].tolist(), strict=True):
+    keep[1:] &= found[1:] != found[:-1]  # text that repeats one character has one window
+    mine, values = row[keep], found[keep]
+    first = np.searchsorted(mine, np.arange(len(lengths)))
+    few = np.arange(len(mine)) - first[mine] < MOST
+    for i, value in zip(mine[few].tolist(), values[few].tolist(), strict=True):
         out[i].append(value)
     return out
 

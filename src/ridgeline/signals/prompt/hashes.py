@@ -43,7 +43,8 @@ def prefix_hashes(units: I64, lengths: I64, grain: int) -> tuple[I64, I64]:
         return np.zeros(0, np.int64), counts
     starts = np.cumsum(lengths) - lengths
     position = np.arange(total, dtype=np.int64) - np.repeat(starts, lengths)
-    running = np.cumsum(mixed(mixed(units) ^ mixed(position + APART)), dtype=np.uint64)
+    places = mixed(np.arange(int(lengths.max()), dtype=np.int64) + APART)
+    running = np.cumsum(mixed(mixed(units) ^ places[position]), dtype=np.uint64)
     base = np.where(starts > 0, running[np.maximum(starts - 1, 0)], np.uint64(0))
     row = np.repeat(np.arange(len(lengths)), counts)
     nth = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
