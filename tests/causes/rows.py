@@ -18,17 +18,30 @@ def decode(n: int, start: float = 0.0, every: float = 2.0, first_line: int = 1, 
     """Decode lines; a list value is cycled, anything else is the same on every line."""
     base: Row = {"running": 8, "waiting": 0, "usage": 0.3, "tokens": 8000, "gen_tps": 400.0, "graph": True}
     return [
-        {"source": 1, "line": first_line + i, "kind": "decode", "ts": T0 + start + i * every, **_at({**base, **values}, i)}
+        {
+            "source": 1,
+            "line": first_line + i,
+            "kind": "decode",
+            "ts": T0 + start + i * every,
+            **_at({**base, **values}, i),
+        }
         for i in range(n)
     ]
 
 
 def prefill(n: int, start: float = 0.5, every: float = 2.0, first_line: int = 1001, **values: Any) -> list[Row]:
     base: Row = {
-        "running": 8, "waiting": 0, "usage": 0.3, "new_seq": 2, "new_tokens": 800, "cached_tokens": 100, "input_tps": 8000.0,
+        "running": 8, "waiting": 0, "usage": 0.3, "new_seq": 2,
+        "new_tokens": 800, "cached_tokens": 100, "input_tps": 8000.0,
     }  # fmt: skip
     return [
-        {"source": 1, "line": first_line + i, "kind": "prefill", "ts": T0 + start + i * every, **_at({**base, **values}, i)}
+        {
+            "source": 1,
+            "line": first_line + i,
+            "kind": "prefill",
+            "ts": T0 + start + i * every,
+            **_at({**base, **values}, i),
+        }
         for i in range(n)
     ]
 
@@ -36,8 +49,10 @@ def prefill(n: int, start: float = 0.5, every: float = 2.0, first_line: int = 10
 def requests(n: int, start: float = 0.0, every: float = 1.0, first: int = 0, **values: Any) -> list[Row]:
     """Finished requests of 500 prompt tokens and 100 output tokens, all stamps consistent unless overridden."""
     base: Row = {
-        "prompt_tokens": 500, "cached_tokens": 100, "completion_tokens": 100, "state": "finished", "finish_reason": "stop",
-        "max_new_tokens": 128, "params_logged": True, "queue_s": 0.01, "pre_queue_s": 0.005, "prefill_s": 0.1, "ttft_s": 0.12,
+        "prompt_tokens": 500, "cached_tokens": 100, "completion_tokens": 100, "state": "finished",
+        "finish_reason": "stop",
+        "max_new_tokens": 128, "params_logged": True, "queue_s": 0.01, "pre_queue_s": 0.005, "prefill_s": 0.1,
+        "ttft_s": 0.12,
         "decode_s": 2.0, "e2e_s": 2.2, "return_s": 0.01, "unaccounted_s": 0.0, "tpot_s": 0.02, "stream": True,
     }  # fmt: skip
     rows = []
@@ -52,7 +67,9 @@ def requests(n: int, start: float = 0.0, every: float = 1.0, first: int = 0, **v
     return rows
 
 
-def event(kind: str, n: int = 1, start: float = 10.0, every: float = 1.0, first_line: int = 5001, **values: Any) -> list[Row]:
+def event(
+    kind: str, n: int = 1, start: float = 10.0, every: float = 1.0, first_line: int = 5001, **values: Any
+) -> list[Row]:
     rows = []
     for i in range(n):
         row = _at(values, i)
@@ -70,7 +87,14 @@ def gauge(series: int, name: str, values: list[float], start: float = 0.0, every
     return {
         "series": [head],
         "samples": [
-            {"series": series, "ts": T0 + start + i * every, "value": v, "scrape": i, "source": 3, "line": 10 * i + series}
+            {
+                "series": series,
+                "ts": T0 + start + i * every,
+                "value": v,
+                "scrape": i,
+                "source": 3,
+                "line": 10 * i + series,
+            }
             for i, v in enumerate(values)
         ],
     }

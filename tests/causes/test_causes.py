@@ -31,6 +31,7 @@ def seen(name: str) -> tuple[Book, Diagnosis]:
     """A book that has asked nothing yet, under the windows of the case, and the diagnosis."""
     case = CASES[name]
     view = view_of(case.tables)
+    view.con.execute("SET threads = 1")
     windows = (INCIDENT, BASELINE) if case.compare else (None, None)
     diagnosis = diagnose(view, case.symptom, incident=windows[0], baseline=windows[1])
     return Book(remembering(view.window(*windows))), diagnosis

@@ -7,12 +7,11 @@ from typing import Final
 from ridgeline.bundle.view import View
 from ridgeline.facts.change import change
 from ridgeline.facts.make import bounds, found, lacking, restated, rounded
-from ridgeline.facts.prefill import giant_prefill, waits_behind_giants
 from ridgeline.facts.points import ready
+from ridgeline.facts.prefill import giant_prefill, waits_behind_giants
 from ridgeline.facts.queue import at_cap_share, queue_motion, slack_share, usage_when_queued
 from ridgeline.facts.requests import reserve_ratio
 from ridgeline.model.fact import Fact
-
 
 BACKLOG: Final = """
 WITH rows AS (
@@ -212,7 +211,8 @@ WITH rows AS (
     WHERE kind = 'prefill' AND waiting > 0 AND new_tokens IS NOT NULL
         AND ($since::DOUBLE IS NULL OR ts >= $since) AND ($until::DOUBLE IS NULL OR ts <= $until)
 ),
-chunk AS (SELECT min(least(chunked_prefill_size, max_prefill_tokens)) AS chunk FROM servers WHERE chunked_prefill_size > 0)
+chunk AS (SELECT min(least(chunked_prefill_size, max_prefill_tokens)) AS chunk FROM servers
+    WHERE chunked_prefill_size > 0)
 SELECT count(*) AS n, median(new_tokens) AS typical, coalesce((SELECT chunk FROM chunk), max(new_tokens)) AS budget,
     (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
      FROM (SELECT source, min(line) AS a, max(line) AS b FROM rows GROUP BY source)) AS cites

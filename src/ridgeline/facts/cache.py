@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Final
 
 from ridgeline.bundle.view import View
@@ -64,7 +65,8 @@ def hit_ratio(view: View) -> Fact:
 
 ZERO: Final = """
 WITH rows AS (
-    SELECT new_seq, new_tokens, cached_tokens, greatest(usage, full_usage, swa_usage, mamba_usage) AS usage, source, line
+    SELECT new_seq, new_tokens, cached_tokens, greatest(usage, full_usage, swa_usage, mamba_usage) AS usage,
+        source, line
     FROM batches
     WHERE kind = 'prefill' AND cached_tokens IS NOT NULL AND new_seq > 0
         AND ($since::DOUBLE IS NULL OR ts >= $since) AND ($until::DOUBLE IS NULL OR ts <= $until)
@@ -88,7 +90,7 @@ def cache_off(view: View) -> Fact:
     """Whether the configuration switches the prefix cache off; missing where no configuration is seen."""
     hits, source, line, _value = view.one(SETTING)
     known = view.one(
-        "SELECT count(*) FROM config WHERE key IN ('disable_radix_cache', 'disable-radix-cache', 'enable_prefix_caching')"
+        "SELECT count(*) FROM config WHERE key IN ('disable_radix_cache', 'enable_prefix_caching')"
     )[0]
     if hits:
         return found(view, True, "", hits, [{"source": source, "a": line, "b": line}], key="cache.off")
@@ -115,7 +117,8 @@ WITH rows AS (
 ),
 moves AS (SELECT *, rate - lag(rate) OVER (ORDER BY nth) AS up FROM rows)
 SELECT count(*) AS n, count(*) FILTER (WHERE up < -0.0005) AS down, count(*) FILTER (WHERE up > 0.0005) AS up,
-    arg_min(rate, nth) AS first, arg_max(rate, nth) AS last, max(running) AS running, max(usage) - min(usage) AS usage_moved,
+    arg_min(rate, nth) AS first, arg_max(rate, nth) AS last, max(running) AS running,
+        max(usage) - min(usage) AS usage_moved,
     list(up ORDER BY nth) FILTER (WHERE up IS NOT NULL) AS steps, list(rate ORDER BY nth) AS rates,
     (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
      FROM (SELECT source, min(line) AS a, max(line) AS b FROM rows GROUP BY source)) AS cites
@@ -132,7 +135,7 @@ def cumulative_rate(view: View) -> Fact:
     n, down, up, first, last, running, moved, steps, _rates, cites = view.one(GAUGE, bounds(view))
     if n < 3:
         return lacking("three printed hit rates", "stats lines of the log", n)
-    shrinking = all(b <= a + 1e-9 for a, b in zip(steps, steps[1:], strict=False))
+    shrinking = all(b <= a + 1e-9 for a, b in pairwise(steps))
     calm = (running or 0) <= 2 and (moved or 0) <= 0.05
     value = bool(first <= 0.01 and last > 0.05 and not down and up >= 2 and shrinking and calm)
     return found(view, value, "", n, cites, first=rounded(first), last=rounded(last), running=running)
@@ -141,7 +144,8 @@ def cumulative_rate(view: View) -> Fact:
 GAUGE_ZERO: Final = """
 WITH rows AS (
     SELECT m.value, m.source, m.line FROM samples m JOIN series s USING (series)
-    WHERE s.name = 'cache_hit_rate' AND ($since::DOUBLE IS NULL OR m.ts >= $since) AND ($until::DOUBLE IS NULL OR m.ts <= $until)
+    WHERE s.name = 'cache_hit_rate' AND ($since::DOUBLE IS NULL OR m.ts >= $since) AND ($until::DOUBLE IS NULL
+        OR m.ts <= $until)
 )
 SELECT count(*) AS n, count(*) FILTER (WHERE value <= 0.001) AS zeros, max(value) AS most,
     (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ridgeline.bundle.view import View
-from ridgeline.facts.make import found, lacking, restated, rounded
+from ridgeline.facts.make import lacking, restated, rounded
 from ridgeline.model.fact import Fact
 
 FEWEST: int = 3  # a measure resting on fewer rows on either side gives no ratio
@@ -22,8 +22,8 @@ def change(view: View, of: str, **args: object) -> Fact:
     if min(now.n, then.n) < FEWEST:
         return lacking(f"more of {of} in both windows", "a longer window", min(now.n, then.n))
     if not then.value:
-        return found(view, None if not now.value else float("inf"), "ratio", now.n, (), of=of, now=rounded(now.value),
-                     then=0.0, ratio=None) if now.value else restated(now, 1.0, "ratio", "change.none", of=of)  # fmt: skip
+        value = float("inf") if now.value else 1.0
+        return restated(now, value, "ratio", "change.none", of=of, now=rounded(now.value))
     value = now.value / then.value
     return restated(
         now, value, "ratio", "change", of=of, now=rounded(now.value), then=rounded(then.value), ratio=rounded(value)

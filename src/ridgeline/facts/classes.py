@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -48,8 +48,10 @@ timed AS (
     WHERE NOT coalesce(probe, false)
         AND ($since::DOUBLE IS NULL OR received_ts >= $since) AND ($until::DOUBLE IS NULL OR received_ts <= $until)
 )
-SELECT seconds, prompt_tokens, rid, source, line, endpoint, stream, n, lora, schema_set, schema_hash, regex_set, tools_set,
-    priority, logprobs, ignore_eos, stop_set, reasoning, modality, routing_key, extra_key, session_id, dp_rank_asked, "user",
+SELECT seconds, prompt_tokens, rid, source, line, endpoint, stream, n, lora, schema_set, schema_hash, regex_set,
+    tools_set,
+    priority, logprobs, ignore_eos, stop_set, reasoning, modality, routing_key, extra_key, session_id,
+    dp_rank_asked, "user",
     client, worker
 FROM timed
 WHERE seconds IS NOT NULL AND coalesce(request, 0) % greatest(1, (SELECT n FROM total) // $most) = 0
@@ -106,7 +108,7 @@ def slow_class(view: View) -> Fact:
         return lacking("thirty requests with times and attributes", "--log-requests --log-requests-level 1")
     rows = len(slow.table)
     span = [{"source": s, "a": None, "b": None} for s in sorted(set(slow.table["source"].drop_null().to_pylist()))]
-    told = {"what": slow.what, "threshold": rounded(slow.threshold_s), "slow": slow.search.slow}
+    told: dict[str, Any] = {"what": slow.what, "threshold": rounded(slow.threshold_s), "slow": slow.search.slow}
     if not slow.search.classes:
         key = "class.outlier" if slow.search.outlier is not None else "class.none"
         return found(view, "none", "", rows, span, key=key, **told)
@@ -119,9 +121,11 @@ def slow_class(view: View) -> Fact:
 
 TWINS: Final = """
 WITH rows AS (
-    SELECT rid, coalesce(ttft_s, first_token_ts - received_ts, e2e_s) AS seconds, prompt_tokens, completion_tokens, source, line
+    SELECT rid, coalesce(ttft_s, first_token_ts - received_ts, e2e_s) AS seconds, prompt_tokens, completion_tokens,
+        source, line
     FROM asks
-    WHERE rid IS NOT NULL AND NOT coalesce(probe, false) AND coalesce(ttft_s, first_token_ts - received_ts, e2e_s) IS NOT NULL
+    WHERE rid IS NOT NULL AND NOT coalesce(probe, false)
+        AND coalesce(ttft_s, first_token_ts - received_ts, e2e_s) IS NOT NULL
         AND ($since::DOUBLE IS NULL OR received_ts >= $since) AND ($until::DOUBLE IS NULL OR received_ts <= $until)
 ),
 level AS (SELECT quantile_cont(seconds, 0.95) AS high, median(seconds) AS middle FROM rows),
@@ -131,7 +135,8 @@ slow AS (
 ),
 pairs AS (
     SELECT s.rid, arg_min(r.rid, (abs(ln((r.prompt_tokens + 1) / (s.prompt_tokens + 1)))
-        + 0.2 * abs(ln((coalesce(r.completion_tokens, 0) + 1) / (coalesce(s.completion_tokens, 0) + 1))), r.rid)) AS twin
+        + 0.2 * abs(ln((coalesce(r.completion_tokens, 0) + 1) / (coalesce(s.completion_tokens, 0) + 1))),
+            r.rid)) AS twin
     FROM slow s JOIN rows r ON r.rid <> s.rid, level l
     WHERE r.seconds <= l.middle AND r.prompt_tokens IS NOT NULL AND s.prompt_tokens IS NOT NULL
     GROUP BY s.rid

@@ -12,7 +12,8 @@ HOW_CLIENT: Final = "a client file (bench_serving, GuideLLM, AIPerf, or JSONL wi
 
 PAIRS: Final = """
 WITH client AS (
-    SELECT coalesce(client_rid, rid) AS key, rid, coalesce(ttft_s, first_token_ts - dispatched_ts, first_token_ts - received_ts)
+    SELECT coalesce(client_rid, rid) AS key, rid, coalesce(ttft_s, first_token_ts - dispatched_ts,
+        first_token_ts - received_ts)
         AS ttft_s, dispatched_ts - received_ts AS lag_s, received_ts, source, line
     FROM records WHERE role = 'client' OR kind = 'client'
 ),
@@ -74,7 +75,8 @@ held AS (SELECT r.*, r.ts + r.before_s AS freed FROM rows r, level l WHERE r.bef
 -- Requests held up by one stall are released together: their ends fall into the same half second.
 bursts AS (SELECT floor(freed * 2) AS half, count(*) AS n FROM held GROUP BY half)
 SELECT (SELECT count(*) FROM rows) AS n, count(*) AS held, max(before_s) AS worst,
-    (SELECT coalesce(sum(n), 0) FROM bursts WHERE n >= 3) AS together, (SELECT count(*) FROM bursts WHERE n >= 3) AS stalls,
+    (SELECT coalesce(sum(n), 0) FROM bursts WHERE n >= 3) AS together, (SELECT count(*) FROM bursts
+        WHERE n >= 3) AS stalls,
     (SELECT usual FROM level) AS usual,
     (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
      FROM (SELECT source, min(line) AS a, max(line) AS b FROM held GROUP BY source)) AS cites
@@ -120,14 +122,16 @@ def tokenize_s(view: View) -> Fact:
 GONE: Final = """
 WITH rows AS (
     SELECT rid, coalesce(text, '') || ' ' || coalesce(attrs, '') AS said, kind, source, line FROM events
-    WHERE (kind IN ('client-disconnect') OR (kind IN ('abort', 'transfer-failed', 'bootstrap-failed', 'handshake-failed')
+    WHERE (kind IN ('client-disconnect')
+        OR (kind IN ('abort', 'transfer-failed', 'bootstrap-failed', 'handshake-failed')
            AND (contains(coalesce(text, '') || coalesce(attrs, ''), 'Aborted by') OR attrs ->> 'by' = 'client')))
         AND ($since::DOUBLE IS NULL OR ts IS NULL OR ts >= $since)
         AND ($until::DOUBLE IS NULL OR ts IS NULL OR ts <= $until)
     UNION ALL
     SELECT rid, coalesce(abort_message, ''), 'request', source, line FROM asks
     WHERE (state = 'aborted' OR finish_reason = 'abort')
-        AND (contains(lower(coalesce(abort_message, '')), 'disconnect') OR contains(coalesce(abort_message, ''), 'Aborted by AbortReq'))
+        AND (contains(lower(coalesce(abort_message, '')), 'disconnect')
+            OR contains(coalesce(abort_message, ''), 'Aborted by AbortReq'))
         AND ($since::DOUBLE IS NULL OR received_ts >= $since) AND ($until::DOUBLE IS NULL OR received_ts <= $until)
 )
 SELECT count(*) AS hits, count(DISTINCT rid) AS rids, (SELECT count(*) FROM asks) AS requests,
@@ -200,7 +204,8 @@ bad AS (
     SELECT * FROM rows
     WHERE (state IN ('aborted', 'error') OR finish_reason IN ('abort', 'error') OR status_code >= 500)
         AND NOT contains(said, 'Aborted by') AND NOT contains(lower(said), 'disconnect')
-        AND NOT contains(lower(said), 'queue is full') AND NOT contains(said, 'unclosed span') AND (status_code >= 500 OR (status_code IS NULL AND said <> ''))
+        AND NOT contains(lower(said), 'queue is full') AND NOT contains(said, 'unclosed span')
+            AND (status_code >= 500 OR (status_code IS NULL AND said <> ''))
 )
 SELECT (SELECT count(*) FROM rows) AS n, count(*) AS hits, mode(nullif(said, '')) AS message,
     (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)

@@ -15,7 +15,8 @@ HOW_DECODE: Final = "decode lines of the server log"
 # line after an idle stretch averages over the idle time: it is left out (running before it was 0 or unknown).
 STEPS: Final = """
 WITH rows AS (
-    SELECT *, lag(busy) OVER (PARTITION BY place ORDER BY ord) AS before, lag(ts) OVER (PARTITION BY place ORDER BY ord) AS last
+    SELECT *, lag(busy) OVER (PARTITION BY place ORDER BY ord) AS before, lag(ts) OVER (PARTITION BY place
+        ORDER BY ord) AS last
     FROM points WHERE via IN ('decode', 'stats', 'scrape', 'loads') AND class = (
         SELECT CASE WHEN count(*) FILTER (WHERE class = 'steps') > 0 THEN 'steps'
                     WHEN count(*) FILTER (WHERE class = 'stats') > 0 THEN 'stats'
@@ -160,7 +161,8 @@ def stalled_points(view: View) -> Fact:
 TRAIN: Final = """
 WITH rows AS (
     SELECT server, dp_rank, kind, running, new_tokens, ts, source, line,
-        sum(CASE WHEN kind = 'prefill' THEN 0 ELSE 1 END) OVER (PARTITION BY server, dp_rank ORDER BY source, line) AS train
+        sum(CASE WHEN kind = 'prefill' THEN 0 ELSE 1 END) OVER (PARTITION BY server, dp_rank
+            ORDER BY source, line) AS train
     FROM batches
     WHERE kind IN ('prefill', 'decode') AND coalesce(role, 'unified') <> 'prefill'
         AND ($since::DOUBLE IS NULL OR ts >= $since) AND ($until::DOUBLE IS NULL OR ts <= $until)

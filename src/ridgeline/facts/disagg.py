@@ -18,12 +18,14 @@ WITH rows AS (
                             WHEN 'transfer' THEN transfer WHEN 'retracted' THEN retracted END AS length,
         waiting, running, new_seq, usage, ts, source, line
     FROM points
-    WHERE ($since::DOUBLE IS NULL OR ts IS NULL OR ts >= $since) AND ($until::DOUBLE IS NULL OR ts IS NULL OR ts <= $until)
+    WHERE ($since::DOUBLE IS NULL OR ts IS NULL OR ts >= $since) AND ($until::DOUBLE IS NULL OR ts IS NULL
+        OR ts <= $until)
 ),
 known AS (SELECT * FROM rows WHERE length IS NOT NULL)
 SELECT count(*) AS n, median(length) AS typical, max(length) AS peak, arg_min(length, ord) AS first,
     arg_max(length, ord) AS last, count(DISTINCT length) FILTER (WHERE length > 0) AS lengths,
-    count(*) FILTER (WHERE length > 0 AND coalesce(running, 0) <= 1) AS occupied, max(ts) - min(ts) AS span_s, median(usage) AS usage,
+    count(*) FILTER (WHERE length > 0
+        AND coalesce(running, 0) <= 1) AS occupied, max(ts) - min(ts) AS span_s, median(usage) AS usage,
     max(waiting) AS waiting,
     (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
      FROM (SELECT source, min(line) AS a, max(line) AS b FROM known GROUP BY source)) AS cites
@@ -175,7 +177,7 @@ FROM rows
 
 
 def transfer_speed(view: View) -> Fact:
-    """Median KV transfer speed of requests, GB/s as the engine states it; small prompts cannot show the link's speed."""
+    """Median KV transfer speed of requests, GB/s as stated; a small prompt cannot show the link's speed."""
     n, gb_s, mb, cites = view.one(SPEED, bounds(view))
     if n < 5:
         return lacking("transfer speeds of requests", "ReqTimeStats lines of the prefill server (0.5.9 on)", n)

@@ -189,7 +189,8 @@ WITH ends AS (
 after AS (
     SELECT e.*, count(q.received_ts) FILTER (WHERE coalesce(q.censored, false) OR q.state IN ('unfinished', 'received'))
             AS arrived,
-        count(q.received_ts) FILTER (WHERE q.state = 'finished') AS finished, max(q.received_ts) - any_value(e.last) AS silent_s
+        count(q.received_ts) FILTER (WHERE q.state = 'finished') AS finished,
+            max(q.received_ts) - any_value(e.last) AS silent_s
     FROM ends e LEFT JOIN asks q ON q.received_ts > e.last + 1 AND NOT coalesce(q.probe, false)
         AND (q.server IS NULL OR e.server IS NULL OR q.server = e.server)
     GROUP BY ALL

@@ -101,7 +101,8 @@ WITH rows AS (
     WHERE kind IN ('restart', 'config-changed', 'weights-updated', 'cache-flushed', 'lora')
         AND ts BETWEEN coalesce($since, 0) - 600 AND coalesce($since, 1e18) + 60
 )
-SELECT count(*) AS hits, string_agg(DISTINCT kind, ', ' ORDER BY kind) AS kinds, (SELECT count(*) FROM sources) AS sources,
+SELECT count(*) AS hits, string_agg(DISTINCT kind, ', ' ORDER BY kind) AS kinds, (SELECT count(*)
+    FROM sources) AS sources,
     (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
      FROM (SELECT source, min(line) AS a, max(line) AS b FROM rows GROUP BY source)) AS cites
 FROM rows
@@ -109,7 +110,7 @@ FROM rows
 
 
 def changes_near_onset(view: View) -> Fact:
-    """Restarts, settings, weights, flushes and adapters changed within ten minutes before the onset: candidates only."""
+    """Restarts, settings, weights, flushes, adapters within ten minutes before the onset: candidates only."""
     if view.incident is None:
         return lacking("an onset", "--from and --to, or evidence long enough for a change-point")
     hits, kinds, sources, cites = view.one(CHANGES, {"since": view.incident.from_ts})

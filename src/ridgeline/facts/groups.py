@@ -39,7 +39,8 @@ cells AS (
 paired AS (SELECT * FROM cells WHERE n_have >= 1 AND n_rest >= 1)
 SELECT (SELECT count(*) FROM known) AS n, (SELECT count(*) FROM known WHERE has) AS n_have,
     (SELECT median(seconds) FROM known WHERE has) AS have, (SELECT median(seconds) FROM known WHERE NOT has) AS rest,
-    sum(have * n_have) / nullif(sum(n_have), 0) AS have_paired, sum(rest * n_have) / nullif(sum(n_have), 0) AS rest_paired,
+    sum(have * n_have) / nullif(sum(n_have), 0) AS have_paired, sum(rest * n_have) / nullif(sum(n_have),
+        0) AS rest_paired,
     (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
      FROM (SELECT source, min(line) AS a, max(line) AS b FROM known WHERE has GROUP BY source)) AS cites
 FROM paired
@@ -75,7 +76,8 @@ ADAPTERS: Final = """
 WITH keys AS (SELECT replace(key, '-', '_') AS key, value, source, line FROM config)
 SELECT (SELECT count(*) FROM keys) AS known, count(*) FILTER (WHERE key = 'enable_lora') AS enabled,
     max(try_cast(value AS BIGINT)) FILTER (WHERE key IN ('max_loras', 'max_loras_per_batch')) AS most,
-    max(CASE WHEN key = 'enable_lora' THEN source END) AS source, min(CASE WHEN key = 'enable_lora' THEN line END) AS line,
+    max(CASE WHEN key = 'enable_lora' THEN source END) AS source,
+        min(CASE WHEN key = 'enable_lora' THEN line END) AS line,
     (SELECT count(*) FROM batches WHERE kind = 'stats') AS stats
 FROM keys WHERE key <> 'enable_lora' OR lower(coalesce(value, '')) IN ('true', '1', '')
 """
@@ -132,12 +134,13 @@ def adapter_wait(view: View) -> Fact:
 GRAMMAR: Final = """
 SELECT count(*) AS n, median(grammar) AS queue, max(grammar) AS peak, median(waiting) AS waiting,
     list(DISTINCT source) AS sources
-FROM points WHERE grammar IS NOT NULL AND ($since::DOUBLE IS NULL OR ts >= $since) AND ($until::DOUBLE IS NULL OR ts <= $until)
+FROM points WHERE grammar IS NOT NULL AND ($since::DOUBLE IS NULL OR ts >= $since) AND ($until::DOUBLE IS NULL
+    OR ts <= $until)
 """
 
 
 def grammar_wait(view: View) -> Fact:
-    """Whether structured-output requests wait for their grammar: slow before prefill only, or a grammar queue stands."""
+    """Whether requests wait for their grammar: slow before prefill only, or a grammar queue stands."""
     slow = group_ratio(view, "schema", "before_prefill")
     if slow.value is not None and slow.value >= 3:
         return restated(slow, True, "", "group_ratio")

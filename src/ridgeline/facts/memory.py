@@ -17,7 +17,8 @@ WITH rows AS (
     SELECT ord, usage, source, line FROM lane
     WHERE usage IS NOT NULL AND ($since::DOUBLE IS NULL OR ts >= $since) AND ($until::DOUBLE IS NULL OR ts <= $until)
 )
-SELECT count(*) AS n, median(usage) AS usage, max(usage) AS peak, arg_min(usage, ord) AS first, arg_max(usage, ord) AS last,
+SELECT count(*) AS n, median(usage) AS usage, max(usage) AS peak, arg_min(usage, ord) AS first, arg_max(usage,
+    ord) AS last,
     (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
      FROM (SELECT source, min(line) AS a, max(line) AS b FROM rows GROUP BY source)) AS cites
 FROM rows
@@ -230,26 +231,30 @@ def unlimited_outputs(view: View) -> Fact:
 IDLE: Final = """
 WITH rows AS (
     SELECT place, class, ord, ts, usage, source, line,
-        running = 0 AND coalesce(waiting, 0) = 0 AND coalesce(bootstrap, 0) + coalesce(inflight, 0) + coalesce(prealloc, 0)
+        running = 0 AND coalesce(waiting, 0) = 0
+            AND coalesce(bootstrap, 0) + coalesce(inflight, 0) + coalesce(prealloc, 0)
             + coalesce(transfer, 0) = 0 AS idle
     FROM points
     WHERE usage IS NOT NULL AND running IS NOT NULL AND ts IS NOT NULL AND class IN ('scrape', 'loads', 'stats')
         AND ($since::DOUBLE IS NULL OR ts >= $since) AND ($until::DOUBLE IS NULL OR ts <= $until)
 ),
-marked AS (SELECT *, count(*) FILTER (WHERE NOT idle) OVER (PARTITION BY place, class ORDER BY ord) AS stretch FROM rows),
+marked AS (SELECT *, count(*) FILTER (WHERE NOT idle) OVER (PARTITION BY place, class ORDER BY ord) AS stretch
+    FROM rows),
 stretches AS (
-    SELECT place, stretch, count(*) AS n, max(ts) - min(ts) AS span_s, arg_min(usage, ord) AS first, arg_max(usage, ord) AS last,
+    SELECT place, stretch, count(*) AS n, max(ts) - min(ts) AS span_s, arg_min(usage, ord) AS first, arg_max(usage,
+        ord) AS last,
         max(ts) AS ended, source, min(line) AS a, max(line) AS b
     FROM marked WHERE idle GROUP BY place, class, stretch, source HAVING count(*) >= 3 AND max(ts) - min(ts) >= 45
 )
-SELECT coalesce(sum(n), 0)::BIGINT AS n, arg_max(first, ended) AS first, arg_max(last, ended) AS last, min(last) AS floor,
+SELECT coalesce(sum(n), 0)::BIGINT AS n, arg_max(first, ended) AS first, arg_max(last, ended) AS last,
+    min(last) AS floor,
     max(span_s) AS span_s, list({'source': source, 'a': a, 'b': b} ORDER BY source, a) AS cites
 FROM stretches
 """
 
 
 def idle_usage(view: View) -> Fact:
-    """Locked share of the pool after 45 s in which nothing ran or waited: the only figure that tells a leak from load."""
+    """Locked share of the pool after 45 s without work: the only figure that tells a leak from load."""
     n, first, last, floor, span_s, cites = ready(view).one(IDLE, bounds(view))
     if not n:
         return lacking("usage while no request runs", "scrapes of an idle minute after the load", n)

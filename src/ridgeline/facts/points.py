@@ -1,7 +1,7 @@
 """Load points: what every kind of evidence says of one rank at one moment, in one table.
 
 `points` has batch lines, stats lines, scrapes and load answers side by side; `lane` keeps, for each role, the one
-kind that says most (step lines before scrapes before stats lines before loads before prefill lines), so that nothing counts twice.
+kind that says most (step lines, then scrapes, stats lines, loads, prefill lines), so that nothing counts twice.
 `busy` is the number of requests that hold a slot: on a prefill line running excludes the batch itself, so new_seq
 is added. `usage` is the fullest pool (hybrid models print several). `cap` is the stated running limit of the rank.
 """
@@ -9,6 +9,7 @@ is added. `usage` is the fullest pool (hybrid models print several). `cap` is th
 from __future__ import annotations
 
 from typing import Final
+from weakref import WeakSet
 
 import duckdb
 
@@ -76,7 +77,8 @@ together AS (
         b.source, b.line
     FROM batches b
     UNION ALL
-    SELECT l.ts, l.server, l.role, l.dp_rank, NULL, 'loads', 'loads', l.running, 0, coalesce(l.queue_waiting, l.waiting),
+    SELECT l.ts, l.server, l.role, l.dp_rank, NULL, 'loads', 'loads', l.running, 0, coalesce(l.queue_waiting,
+        l.waiting),
         l.usage, l.max_running, l.gen_tps, l.bootstrap, l.inflight, l.prealloc, l.transfer, l.queue_grammar,
         l.decode_retracted, l.accept_length, l.source, l.line
     FROM loads l
@@ -105,7 +107,8 @@ WITH counted AS (
 -- A source with a fifth of the points of another says too little of the time, whatever its rank.
 ranked AS (SELECT *, n < 0.2 * max(n) OVER (PARTITION BY r) AS sparse FROM counted),
 best AS (
-    SELECT r, arg_min(class, CASE WHEN n >= 3 THEN rank + CASE WHEN sparse THEN 5 ELSE 0 END ELSE 20 - n + 0.01 * rank END)
+    SELECT r, arg_min(class,
+        CASE WHEN n >= 3 THEN rank + CASE WHEN sparse THEN 5 ELSE 0 END ELSE 20 - n + 0.01 * rank END)
         AS class
     FROM ranked GROUP BY r
 )
@@ -121,14 +124,18 @@ WHERE coalesce(role, '') NOT IN ('client', 'gateway')
 """
 
 KNOWN: Final = "SELECT 1 FROM asks LIMIT 0"
+# Connections that are known to have the three: asking each time costs as much as a small measure.
+_MADE: Final[WeakSet[duckdb.DuckDBPyConnection]] = WeakSet()
 
 
 def ready(view: View) -> View:
     """The same view with `points`, `lane` and `asks` on its connection; made once."""
-    try:
-        view.con.cursor().execute(KNOWN)
-    except duckdb.CatalogException:
+    if view.con not in _MADE:
         cursor = view.con.cursor()
-        for statement in (POINTS, LANE, ASKS):
-            cursor.execute(statement)
+        try:
+            cursor.execute(KNOWN)
+        except duckdb.CatalogException:
+            for statement in (POINTS, LANE, ASKS):
+                cursor.execute(statement)
+        _MADE.add(view.con)
     return view

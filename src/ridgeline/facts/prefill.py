@@ -100,10 +100,12 @@ WITH rows AS (
 runs AS (
     SELECT run, count(*) AS length, sum(new_tokens) AS tokens, min(waiting) AS waiting, source, min(line) AS a,
         max(line) AS b, max(new_tokens) AS chunk, max(ts) - min(ts) AS span_s
-    FROM rows WHERE new_seq <= 1 AND new_tokens >= 1024 AND coalesce(waiting, 0) > 0 GROUP BY run, server, dp_rank, source
+    FROM rows WHERE new_seq <= 1 AND new_tokens >= 1024
+        AND coalesce(waiting, 0) > 0 GROUP BY run, server, dp_rank, source
 ),
 worst AS (SELECT * FROM runs WHERE length >= 3 AND waiting > 0 ORDER BY tokens DESC, a LIMIT 1)
-SELECT (SELECT count(*) FROM rows) AS n, (SELECT count(*) FROM worst) AS hits, max(length) AS chunks, max(tokens) AS tokens,
+SELECT (SELECT count(*) FROM rows) AS n, (SELECT count(*)
+    FROM worst) AS hits, max(length) AS chunks, max(tokens) AS tokens,
     max(waiting) AS waiting, max(span_s) AS span_s, (SELECT sum(new_tokens) FROM rows) AS all_tokens,
     (SELECT sum(tokens) FROM runs WHERE length >= 3) AS giant_tokens,
     (SELECT median(new_tokens) FROM rows WHERE new_seq > 0) AS usual,
@@ -134,7 +136,8 @@ def giant_prefill(view: View) -> Fact:
 
 SHORT_WAITS: Final = """
 WITH rows AS (
-    SELECT prompt_tokens, queue_s, coalesce(queued_ts, received_ts) AS queued, scheduled_ts, prefill_done_ts, source, line
+    SELECT prompt_tokens, queue_s, coalesce(queued_ts, received_ts) AS queued, scheduled_ts, prefill_done_ts,
+        source, line
     FROM asks
     WHERE prompt_tokens > 0 AND queue_s IS NOT NULL AND coalesce(queued_ts, received_ts) IS NOT NULL
         AND NOT coalesce(probe, false)
@@ -145,7 +148,8 @@ giants AS (
     SELECT r.queued + r.queue_s AS began, coalesce(r.prefill_done_ts, r.queued + r.queue_s + 1.0) AS ended
     FROM rows r, middle m WHERE r.prompt_tokens >= 8 * m.prompt AND r.prompt_tokens >= 4096
 ),
-slow AS (SELECT r.* FROM rows r, middle m WHERE r.prompt_tokens < 8 * m.prompt AND r.queue_s >= greatest(4 * m.quick, 0.2)),
+slow AS (SELECT r.* FROM rows r, middle m WHERE r.prompt_tokens < 8 * m.prompt
+    AND r.queue_s >= greatest(4 * m.quick, 0.2)),
 behind AS (
     SELECT DISTINCT s.source, s.line FROM slow s JOIN giants g ON s.queued < g.ended AND s.queued + s.queue_s > g.began
 )
@@ -172,7 +176,8 @@ rows AS (
     SELECT coalesce(ttft_s, first_token_ts - received_ts) - coalesce(queue_s, 0) AS ttft_s,
         received_ts - (SELECT ts FROM boot) AS age_s, source, line
     FROM asks
-    WHERE received_ts IS NOT NULL AND coalesce(ttft_s, first_token_ts - received_ts) IS NOT NULL AND NOT coalesce(probe, false)
+    WHERE received_ts IS NOT NULL AND coalesce(ttft_s, first_token_ts - received_ts) IS NOT NULL
+        AND NOT coalesce(probe, false)
 ),
 ranked AS (SELECT *, row_number() OVER (ORDER BY age_s) AS nth FROM rows WHERE age_s >= 0),
 compiles AS (

@@ -1,4 +1,4 @@
-"""Prompts beside each other: heads that drift, tokens written to a cache and never read, identical prompts split by key."""
+"""Prompts beside each other: drifting heads, tokens written and never read, equal prompts split by key."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ FROM pairs
 
 
 def drifting_head(view: View) -> Fact:
-    """What differs in the first half of most prompts that should be equal (clock, uuid, counter, …); empty where nothing."""
+    """What differs early in most prompts that should be equal (clock, uuid, counter, …); empty where nothing."""
     n, drifting, kind, at, common, cites = view.one(DRIFTS)
     if not n:
         return lacking("prompts or their ids", "--log-requests --log-requests-level 3, or a request dump")

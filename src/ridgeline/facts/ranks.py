@@ -22,7 +22,8 @@ places AS (
     SELECT place, any_value(coalesce(role, '')) AS role, count(*) AS n, avg(waiting) AS waiting, avg(busy) AS busy,
         avg(usage) AS usage FROM rows GROUP BY place
 )
-SELECT count(*) AS places, sum(n)::BIGINT AS n, max(waiting) AS most, sum(waiting) AS total, arg_max(place, waiting) AS place,
+SELECT count(*) AS places, sum(n)::BIGINT AS n, max(waiting) AS most, sum(waiting) AS total, arg_max(place,
+    waiting) AS place,
     arg_max(busy, waiting) AS busy, arg_max(usage, waiting) AS usage,
     count(*) FILTER (WHERE waiting <= 0.1 * (SELECT max(waiting) FROM places)) AS free,
     count(*) FILTER (WHERE coalesce(busy, 0) + waiting = 0) AS idle, count(DISTINCT role) AS roles,
@@ -65,7 +66,8 @@ WITH rows AS (
         AND ($since::DOUBLE IS NULL OR received_ts >= $since) AND ($until::DOUBLE IS NULL OR received_ts <= $until)
 ),
 places AS (SELECT place, count(*) AS n, sum(tokens) AS tokens FROM rows GROUP BY place)
-SELECT count(*) AS places, sum(n)::BIGINT AS n, max(n) / avg(n) AS by_requests, max(tokens) / nullif(avg(tokens), 0) AS by_tokens,
+SELECT count(*) AS places, sum(n)::BIGINT AS n, max(n) / avg(n) AS by_requests, max(tokens) / nullif(avg(tokens),
+    0) AS by_tokens,
     arg_max(place, n) AS place, arg_max(place, tokens) AS token_place,
     (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
      FROM (SELECT source, min(line) AS a, max(line) AS b FROM rows GROUP BY source)) AS cites
@@ -111,7 +113,8 @@ SELECT (SELECT count(*) FROM rows) AS n, (SELECT count(*) FROM rows WHERE key IS
     (SELECT count(*) FROM keyed) AS keys, max(key) AS key, max(n) AS hits, max(sticky) AS sticky,
     max(tokens) / nullif((SELECT sum(tokens) FROM rows), 0) AS token_share,
     (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
-     FROM (SELECT source, min(line) AS a, max(line) AS b FROM rows WHERE key = (SELECT key FROM top) GROUP BY source)) AS cites
+     FROM (SELECT source, min(line) AS a, max(line) AS b FROM rows WHERE key = (SELECT key
+         FROM top) GROUP BY source)) AS cites
 FROM top
 """
 

@@ -36,7 +36,7 @@ FROM picked
 
 
 def seconds(view: View, what: str, q: float = 0.5) -> Fact:
-    """The `q` quantile of one time of the requests (`queue_s`, `ttft_s`, `e2e_s`, `tpot_s`, …); censored are counted."""
+    """The `q` quantile of one time of the requests (`queue_s`, `ttft_s`, `tpot_s`, …); censored are counted."""
     n, value, censored, _total, cites = view.one(TIMES, {**bounds(view), "what": what, "q": q})
     if not n:
         scraped = observed(view, what, q)
@@ -46,7 +46,8 @@ def seconds(view: View, what: str, q: float = 0.5) -> Fact:
 
 SLICES: Final = """
 WITH rows AS (
-    SELECT coalesce(ttft_s, first_token_ts - received_ts) AS ttft_s, coalesce(e2e_s, finished_ts - received_ts) AS e2e_s,
+    SELECT coalesce(ttft_s, first_token_ts - received_ts) AS ttft_s, coalesce(e2e_s,
+        finished_ts - received_ts) AS e2e_s,
         queue_s, coalesce(pre_queue_s, queued_ts - received_ts, tokenize_s + coalesce(dispatch_s, 0)) AS pre_queue_s,
         prefill_s, decode_s, return_s, grammar_s, unaccounted_s, storage_wait_s,
         coalesce(bootstrap_s, 0) + coalesce(alloc_wait_s, prealloc_s, 0) + coalesce(transfer_s, 0) AS disagg_s,
@@ -58,7 +59,8 @@ WITH rows AS (
 slow AS (
     SELECT * FROM rows WHERE e2e_s >= (SELECT quantile_cont(e2e_s, 0.5) FROM rows)
 )
-SELECT count(*) AS n, sum(e2e_s) AS e2e_s, sum(ttft_s) AS ttft_s, sum(queue_s) AS queue_s, sum(pre_queue_s) AS pre_queue_s,
+SELECT count(*) AS n, sum(e2e_s) AS e2e_s, sum(ttft_s) AS ttft_s, sum(queue_s) AS queue_s,
+    sum(pre_queue_s) AS pre_queue_s,
     sum(prefill_s) AS prefill_s, sum(decode_s) AS decode_s, sum(return_s) AS return_s, sum(grammar_s) AS grammar_s,
     sum(unaccounted_s) AS unaccounted_s, sum(disagg_s) AS disagg_s, sum(storage_wait_s) AS storage_wait_s,
     sum(ttft_s) FILTER (WHERE queue_s IS NOT NULL) AS ttft_with_queue,

@@ -1,4 +1,4 @@
-"""A4 Which offline route, and the literal next commands: settings from the cause, valid for the engine that was read."""
+"""A4 Which offline route, and the literal next commands: settings from the cause, valid for the engine read."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ MOST_ASKS: Final = 4
 
 
 def rung(context: Context) -> Answer:
-    """Functional faults replay, placement and scheduling simulate, settings are changed, or neither: said either way."""
+    """Functional faults replay, placement and scheduling simulate, settings are changed, or neither."""
     if not context.findings:
         return answer(context, "A4", "a4.none", (context.book.ask("load_points"), context.book.ask("bad_events")))
     first = context.findings[0]

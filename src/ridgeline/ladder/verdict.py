@@ -47,7 +47,7 @@ def healthy(book: Book, asked: Asked, judged: Sequence[Judgement]) -> tuple[bool
 
 
 def layers_left(judged: Sequence[Judgement], asked: Asked) -> tuple[str, ...]:
-    """Layers it can still be, likeliest first: by the best open cause, then by the symptom, then the rest not excluded."""
+    """Layers it can still be, likeliest first: by the best open cause, then the symptom, then the rest."""
     alive = [j for j in judged if not j.ruled_out and asked.allows(j.cause)]
     speaking = sorted(
         (

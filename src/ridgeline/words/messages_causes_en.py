@@ -16,8 +16,10 @@ CAUSES: Final[dict[str, str]] = {
         "({at_cap_share__basis}) and usage is {usage_when_queued__usage}."
     ),
     "cause.queue.over-reservation": (
-        "{queue_pressure__waiting} requests wait although at {slack_share__hits} of {slack_share__n} points neither the "
-        "pool nor the batch was full: requests reserve {over_reserved__asked} output tokens and produce {over_reserved__got}; "
+        "{queue_pressure__waiting} requests wait although at {slack_share__hits} of {slack_share__n} points "
+        "neither the "
+        "pool nor the batch was full: requests reserve {over_reserved__asked} output tokens and produce "
+        "{over_reserved__got}; "
         "the head and the running ones reserve {over_reserved__needed} tokens beside {over_reserved__free} free."
     ),
     "cause.queue.head-of-line": "Others wait behind a giant prompt ({giant_prefill__value} tokens prefilled alone).",
@@ -26,7 +28,8 @@ CAUSES: Final[dict[str, str]] = {
         "{priority_gap__fast_s} s, at similar lengths."
     ),
     "cause.queue.slot-leak": (
-        "Slots stay taken by requests nobody waits for ({slots_held__lines} outputs for {slots_held__rids} requests without "
+        "Slots stay taken by requests nobody waits for ({slots_held__lines} outputs for {slots_held__rids} "
+        "requests without "
         "a client; the most that runs at once went from {ceiling_loss__early} to {ceiling_loss__late})."
     ),
     "cause.queue.never-fits": "{event_count__value} requests can never be admitted: {event_count__text}",
@@ -36,20 +39,26 @@ CAUSES: Final[dict[str, str]] = {
         "Requests bring {change_fresh_tokens__ratio} times the uncached tokens of the baseline; "
         "the cost of a token is unchanged ({prefill_excess__ratio} times)."
     ),
-    "cause.prefill.regression": "Prefill takes {prefill_excess__ratio} times the baseline's for the same uncached tokens.",
+    "cause.prefill.regression": (
+        "Prefill takes {prefill_excess__ratio} times the baseline's for the same uncached "
+        "tokens."
+    ),
     "cause.prefill.cold-start": (
-        "The first requests after a boot take {cold_start_ratio__first} s to a token, later ones {cold_start_ratio__later} s."
+        "The first requests after a boot take {cold_start_ratio__first} s to a token, later ones "
+        "{cold_start_ratio__later} s."
     ),
     "cause.prefill.grammar": (
         "Structured-output requests wait for their grammar ({grammar_wait__with_s} s with, {grammar_wait__without_s} s "
         "without; grammar queue {grammar_wait__queue})."
     ),
     "cause.prefill.multimodal": (
-        "Multimodal requests take {group_ratio_multimodal_before_prefill__with_s} s before prefill, text of the same length "
+        "Multimodal requests take {group_ratio_multimodal_before_prefill__with_s} s before prefill, text of "
+        "the same length "
         "{group_ratio_multimodal_before_prefill__without_s} s."
     ),
     "cause.prefill.lora": (
-        "Requests wait for adapters: {adapter_wait__busy} running at a limit of {adapter_wait__limit} adapters in a batch "
+        "Requests wait for adapters: {adapter_wait__busy} running at a limit of {adapter_wait__limit} "
+        "adapters in a batch "
         "({adapter_wait__stated}), {adapter_wait__waiting} waiting, usage {adapter_wait__usage}."
     ),
     "cause.decode.batch-growth": (
@@ -89,7 +98,8 @@ CAUSES: Final[dict[str, str]] = {
     "cause.memory.slots-exhausted": "Request slots ran out: {event_count__text}",
     "cause.memory.host-oom": "A process was killed for host memory: {event_count__text}",
     "cause.memory.no-token-limit": (
-        "Outputs run on without a limit: {unlimited_outputs__running} running hold {unlimited_outputs__per_request} tokens "
+        "Outputs run on without a limit: {unlimited_outputs__running} running hold "
+        "{unlimited_outputs__per_request} tokens "
         "each; {unlimited_outputs__unset} requests ended by length with no max_new_tokens set."
     ),
     "cause.memory.retained-cache": (
@@ -97,11 +107,15 @@ CAUSES: Final[dict[str, str]] = {
         "{hit_ratio__ratio}."
     ),
     "cause.memory.pool-misconfigured": (
-        "The pool holds only {pool_too_small__pool} tokens ({pool_too_small__basis}); usage {usage_when_queued__usage} while "
+        "The pool holds only {pool_too_small__pool} tokens ({pool_too_small__basis}); usage "
+        "{usage_when_queued__usage} while "
         "{queue_pressure__waiting} requests wait."
     ),
     "cause.cache.flushed": "The hit ratio fell to {change_hit_ratio__now} from {change_hit_ratio__then} after a flush.",
-    "cause.cache.prompt-drift": "Prompts that should share their head differ there: {drifting_head__value} equal tokens or characters.",
+    "cause.cache.prompt-drift": (
+        "Prompts that should share their head differ there: {drifting_head__value} equal tokens or "
+        "characters."
+    ),
     "cause.cache.eviction": (
         "The hit ratio fell to {change_hit_ratio__now} from {change_hit_ratio__then} while "
         "{evicted_tokens__value} tokens were evicted."
@@ -110,7 +124,8 @@ CAUSES: Final[dict[str, str]] = {
         "Of {page_loss__prompt} prompt tokens whole pages of {page_loss__page} can match {page_loss__usable} at most."
     ),
     "cause.cache.scattered-routing": (
-        "Requests of one key are served by {change_places_per_key__now} ranks against {change_places_per_key__then} before."
+        "Requests of one key are served by {change_places_per_key__now} ranks against "
+        "{change_places_per_key__then} before."
     ),
     "cause.cache.key-split": "{split_by_key__share} of prompts have their nearest equal under another key.",
     "cause.cache.disabled": (
@@ -121,7 +136,8 @@ CAUSES: Final[dict[str, str]] = {
         "real ratio {misread_rate__real})."
     ),
     "cause.routing.hot-key": (
-        "{free_places__place} has {free_places__most} waiting while {free_places__free} of {free_places__places} ranks or "
+        "{free_places__place} has {free_places__most} waiting while {free_places__free} of "
+        "{free_places__places} ranks or "
         "replicas have no queue (key {top_key_share__routing_key}: {top_key_share__share} of the work)."
     ),
     "cause.routing.token-skew": (
@@ -142,7 +158,8 @@ CAUSES: Final[dict[str, str]] = {
         "KV moves at {change_transfer_speed__now} GB/s against {change_transfer_speed__then} before."
     ),
     "cause.disagg.transfer-stuck": (
-        "KV never came: {stuck_transfers__value} timed out ({stuck_transfers__state} after {stuck_transfers__waited} s); "
+        "KV never came: {stuck_transfers__value} timed out ({stuck_transfers__state} after "
+        "{stuck_transfers__waited} s); "
         "the wait began that long before the line."
     ),
     "cause.disagg.ratio": "The {sides__value} side is saturated while the other has room.",
@@ -180,7 +197,8 @@ CAUSES: Final[dict[str, str]] = {
     "cause.fault.wrong-output": "Output is not to be trusted: {corrupt_outputs__text}",
     "cause.fault.abort": "{server_aborts__hits} of {server_aborts__n} requests ended by an error of the server: "
     "{server_aborts__message}",
-    "cause.client.request-config": "{outcome_share_invalid__hits} of {outcome_share_invalid__n} requests were refused as "
+    "cause.client.request-config": "{outcome_share_invalid__hits} of {outcome_share_invalid__n} requests "
+    "were refused as "
     "malformed.",
     "cause.client.cancelled": "{told_aborts__value} requests ended because someone told the server to abort them.",
     "cause.client.load-generator": "Requests leave the client {generator_lag_s__lag} s later than planned.",

@@ -38,7 +38,8 @@ MEASURES: Final[dict[str, str]] = {
     "idle_usage": "usage {value} after {span_s} s without work (first {first})",
     "evictable_share": "{share} of the pool is evictable cache ({evictable} tokens)",
     "allocation_failures": (
-        "{value} failed allocations: {asked} tokens asked, {free} free ({free_pages} pages of {page}), {evictable} evictable"
+        "{value} failed allocations: {asked} tokens asked, {free} free ({free_pages} pages of {page}), "
+        "{evictable} evictable"
     ),
     "prefill_s": "median prefill {seconds} s over {n} requests",
     "prompt_tokens": "median {value} prompt tokens over {n} requests",
@@ -66,13 +67,22 @@ MEASURES: Final[dict[str, str]] = {
     "arrival_rate": "{rate} requests/s received",
     "reserve_ratio": "requests reserve {asked} output tokens on average and produce {got} ({ratio} times)",
     "reserve_pressure": "the head of the queue and the running ones reserve {needed} tokens beside {free} free",
-    "reserve.prefill-bound": "prefill batches are full ({typical} of {budget} tokens): prefill is the limit, not reserves",
+    "reserve.prefill-bound": (
+        "prefill batches are full ({typical} of {budget} tokens): prefill is the limit, not "
+        "reserves"
+    ),
     "prefill_fill": "prefill batches hold {typical} of {budget} tokens while requests wait",
     "output_tokens": "mean output {value:.0f} tokens over {n} requests",
     "return_follows_length": "the way back follows output length (correlation {value_3}, median {return_s} s)",
-    "group_ratio": "{what} with {attribute} {with_s} s, without {without_s} s at equal length ({members} of {n} requests)",
+    "group_ratio": (
+        "{what} with {attribute} {with_s} s, without {without_s} s at equal length ({members} of {n} "
+        "requests)"
+    ),
     "adapters.off": "adapters are off",
-    "adapters.limit": "{busy} running at a limit of {limit} adapters in a batch ({stated}), {waiting} waiting, usage {usage}",
+    "adapters.limit": (
+        "{busy} running at a limit of {limit} adapters in a batch ({stated}), {waiting} waiting, usage "
+        "{usage}"
+    ),
     "grammar.queue": "{queue} requests in the grammar queue (peak {peak}), {waiting} in the waiting queue",
     "class.best": "{value}: {hits} of {members} are slow, lift {lift}, covers {coverage} of {slow} slow requests",
     "class.none": "no attribute marks the {slow} slow requests among {n}",
@@ -88,14 +98,20 @@ MEASURES: Final[dict[str, str]] = {
     "frozen_s": "longest time without any motion while work was present: {value:.0f} s",
     "silent_arrivals": "{value} requests received after the last batch line, none finished ({silent_s} s)",
     "hang.watchdog": "a watchdog fired after {seconds} s without progress ({n} events)",
-    "hang.frozen": "{place}: nothing moved for {still_s} s with {running} running and {waiting} waiting, {arrived} arrived",
+    "hang.frozen": (
+        "{place}: nothing moved for {still_s} s with {running} running and {waiting} waiting, {arrived} "
+        "arrived"
+    ),
     "hang.silent": "{n} servers printed nothing for {silent_s} s while requests arrived and none finished",
     "hang.none": "no watchdog line and nothing frozen",
     "free_places": (
         "{free} of {places} ranks or replicas have no queue while {place} has {most} waiting and {busy} running"
     ),
     "arrival_skew": "arrivals by {by} at {place}: {ratio} times the fair share of {places}",
-    "top_key_share": "routing key {routing_key}: {share} of the work, {sticky} of its requests on one rank ({keys} keys)",
+    "top_key_share": (
+        "routing key {routing_key}: {share} of the work, {sticky} of its requests on one rank ({keys} "
+        "keys)"
+    ),
     "snapshot_age_s": "load answers are {age} s old (oldest {oldest} s)",
     "workers.named": "worker {worker} was taken out ({n} events)",
     "workers.one": "all {n} picks went to {worker}, the only candidate, with no cached block to bind it",
@@ -104,11 +120,17 @@ MEASURES: Final[dict[str, str]] = {
     "hit_ratio": "{hit} of {all} prompt tokens were cached ({ratio}, from {basis})",
     "cache.off": "the prefix cache is switched off",
     "cache.on": "the prefix cache is on",
-    "sequences_without_hit": "{seqs} sequences of about {prompt} tokens found {hit} cached tokens (usage up to {usage})",
+    "sequences_without_hit": (
+        "{seqs} sequences of about {prompt} tokens found {hit} cached tokens (usage up to "
+        "{usage})"
+    ),
     "cumulative_rate": "the printed rate goes from {first} to {last} in ever smaller steps at {running} running",
     "gauge_against_hits": "the gauge read 0 in {zeros} of {n} scrapes while {real} of the tokens hit",
     "page_loss": "of {prompt} prompt tokens whole pages of {page} can match {usable}",
-    "hits_cost_time": "TTFT from {ttft_first} s to {ttft_last} s while the hit ratio went from {hit_first} to {hit_last}",
+    "hits_cost_time": (
+        "TTFT from {ttft_first} s to {ttft_last} s while the hit ratio went from {hit_first} to "
+        "{hit_last}"
+    ),
     "written_never_read": "{value} tokens written to the cache by {n} requests, {read} read",
     "drifting_head": "the head of prompts that should be equal differs: {value}",
     "evicted_tokens": "{value} tokens evicted",
@@ -116,7 +138,8 @@ MEASURES: Final[dict[str, str]] = {
     "split_by_key": "{share} of {n} prompts have their nearest equal under another key",
     "prefix_loss": "{lost} of {of} prompt {counts} lost to {reason} ({share} of them; {hit} hit) over {n} prompts",
     "first_difference": (
-        "{prompts} of {n} prompts that should share differ by {value} at {position}; {lost} {counts} behind it are equal"
+        "{prompts} of {n} prompts that should share differ by {value} at {position}; {lost} {counts} behind "
+        "it are equal"
     ),
     "first_difference.none": "{n} prompts: none differs from one it should share with",
     "pd_queue": "{queue} queue {value} (median of {n}; first {first}, last {last}, peak {peak})",
@@ -129,20 +152,32 @@ MEASURES: Final[dict[str, str]] = {
     "stuck.queue": "{queue} queue at {length} over {span_s} s",
     "stuck.none": "no transfer stands still",
     "handshake.timeout": "{n} requests timed out in {state} after {waited} s",
-    "handshake.probes": "bootstrap queue {first} to {last} while prefill batches hold {largest} token each: probes only",
+    "handshake.probes": (
+        "bootstrap queue {first} to {last} while prefill batches hold {largest} token each: probes "
+        "only"
+    ),
     "handshake.none": "no handshake timed out",
     "prealloc.queue": "{queue} queue from {first} to {last} (peak {peak})",
     "prealloc.bootstrap": "bootstrap queue {peak} on prefill although real prompts flow and none waits for prefill",
     "transfer_speed": "median transfer {speed} GB/s at {mb} MB over {n} requests",
-    "kv_released_early": "KV of {value} requests let go before decode had read it (lease {lease_s} s, read {late_s} s later)",
-    "sides": "saturated side: {value} (prefill {prefill_waiting} waiting, decode {decode_waiting}, its usage {decode_usage})",
+    "kv_released_early": (
+        "KV of {value} requests let go before decode had read it (lease {lease_s} s, read {late_s} s "
+        "later)"
+    ),
+    "sides": (
+        "saturated side: {value} (prefill {prefill_waiting} waiting, decode {decode_waiting}, its usage "
+        "{decode_usage})"
+    ),
     "decode_usage": "decode pool usage {usage} (median of {n})",
     "clash.said": "the servers say that their settings disagree: {text}",
     "clash.lease": "KV is let go after {lease_s} s, decode reads {late_s} s later",
     "clash.none": "no setting is named as clashing",
     "client_gap_share": "the client sees {seen_s} s to the first token, the engine {engine_s} s",
     "generator_lag_s": "requests leave {lag} s later than planned (95th percentile {p95} s)",
-    "aligned_stalls": "{held} requests held before the scheduler, released together in {stalls} moments (worst {worst} s)",
+    "aligned_stalls": (
+        "{held} requests held before the scheduler, released together in {stalls} moments (worst {worst} "
+        "s)"
+    ),
     "tokenize_s": "tokenizing takes {seconds} s (95th percentile {p95} s)",
     "told_aborts": "{value} requests told to end",
     "told_share": "{value:.0%} of the known requests were told to end",
