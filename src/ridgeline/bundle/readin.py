@@ -132,6 +132,11 @@ def _read_one(blob: Blob, reading: Reading, size: int, spill: Spill, on_progress
         )
     if reading.kind == "empty" and size:
         _tell_damage(blob, reading)
+    if reading.unparsed and not reading.understood:
+        reading.note(
+            f"{blob.shown}: looks like {reading.kind} and nothing in it could be read as that; "
+            "it may be cut or of another version (`ridgeline sources --unread` shows its lines)"
+        )
     if on_progress is not None:
         on_progress(blob.shown, size, size)
 

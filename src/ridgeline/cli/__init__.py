@@ -47,10 +47,18 @@ def build() -> App:
     return app
 
 
+def _standard_input_last(arguments: list[str]) -> list[str]:
+    """`-` means standard input; the parser would take it for an option, so it goes behind a `--`."""
+    if "-" not in arguments or "--" in arguments:
+        return arguments
+    return [*(a for a in arguments if a != "-"), "--", "-"]
+
+
 def main(arguments: list[str] | None = None) -> None:
     """Run one verb and leave with its exit status; errors raised on purpose are one line on standard error."""
     try:
-        status = build()(sys.argv[1:] if arguments is None else arguments, result_action="return_value")
+        given = _standard_input_last(sys.argv[1:] if arguments is None else arguments)
+        status = build()(given, result_action="return_value")
         sys.stdout.flush()
     except RidgelineError as e:
         print(f"ridgeline: {e}", file=sys.stderr)
