@@ -25,8 +25,8 @@ VERBS: Final = (
     ("diagnose", "causes", "ridgeline.cli.causes:causes", "The closed list of causes, or one of them as a page."),
     ("simulate", "scenario", "ridgeline.cli.scenario:scenario", "Make traffic: generated, or from a trace or a log."),
     ("simulate", "simulate", "ridgeline.cli.simulate:simulate", "Run a scenario under given scheduler settings."),
-    ("simulate", "fidelity", "ridgeline.cli.fidelity:fidelity", "How far the simulator can be trusted on this traffic."),
-    ("lab", "lab", "ridgeline.cli.lab:lab", "A serving system with faults on a switch: record incidents, score diagnose."),
+    ("simulate", "fidelity", "ridgeline.cli.fidelity:fidelity", "How far the simulator can be trusted here."),
+    ("lab", "lab", "ridgeline.cli.lab:lab", "Record labelled incidents in virtual time; score diagnose."),
 )
 
 HELP: Final = """\
