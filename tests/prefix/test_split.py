@@ -106,7 +106,12 @@ def test_what_cannot_be_told_is_none_and_said() -> None:
     assert (t.scattered_routing, t.eviction, t.key_split, t.page_misaligned) == (None, None, None, None)
     assert t.hit == 3
     said = " ".join(s.notes)
-    for words in ("page size not stated", "pool size not known", "rank of the prompts is not known", "keys (adapter"):
+    for words in (
+        "page size not stated",
+        "size of the pool: not stated: taken as endless",
+        "rank of the prompts is not known",
+        "keys (adapter",
+    ):
         assert words in said
 
 

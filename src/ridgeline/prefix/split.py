@@ -189,7 +189,8 @@ def _notes(prompts: Prompts, assumed: Setting, page: int | None, finest: int, pa
     if parts.page_misaligned is None and finest > 1:
         out.append(f"what agrees beyond the last whole step of {finest} {unit} stands under never-seen")
     if parts.eviction is None:
-        out.append("pool size not known: taken as endless, so eviction cannot be told and hits are an upper bound")
+        why = assumed.pool_from if prompts.unit == "tokens" else "counted in tokens, which text does not show"
+        out.append(f"size of the pool: {why}; eviction cannot be told and hits are an upper bound")
     else:
         sizes = ", ".join(f"{size:,}" for size in sorted({size for size in assumed.pools if size}))
         out.append(
