@@ -83,10 +83,11 @@ def halves() -> list[str]:
             for m, row in bars.items()
             for s, bar in zip(STATISTICS, row, strict=True)
         )
-        missed = [f.error for m in METRICS for f in answer.figures[m].values() if f.low is not None and f.observed is not None
-                  and f.high is not None and not f.low <= f.observed <= f.high]  # fmt: skip
+        every = [f for m in METRICS for f in answer.figures[m].values()]
+        bounded = [f for f in every if f.observed is not None and f.low is not None and f.high is not None]
+        inside = sum(f.low <= f.observed <= f.high for f in bounded)  # type: ignore[operator]
         verdict = ("yes" if ok else "NO") if bars else "no bar"
-        out.append(f"| {name} | {' | '.join(cells)} | {verdict}; {16 - len(missed)} of 16 inside bounds | "
+        out.append(f"| {name} | {' | '.join(cells)} | {verdict}; {inside} of {len(bounded)} inside bounds | "
                    f"{'yes' if answer.trust else 'no'} | {took:.1f} |")  # fmt: skip
         print(out[-1], flush=True)
     return out

@@ -19,7 +19,7 @@ from ridgeline.sim.fidelity.figures import (
 from ridgeline.sim.fidelity.gate import judge
 from ridgeline.sim.fit.choices import choices_of
 from ridgeline.sim.fit.configured import Configured, is_pipelined
-from ridgeline.sim.fit.fit import Fitted, descend, fit, simulated
+from ridgeline.sim.fit.fit import Fitted, descend, fits, simulated
 from ridgeline.sim.fit.hull import outside
 from ridgeline.sim.fit.lines import Lines
 from ridgeline.sim.fit.regress import Equations
@@ -30,6 +30,9 @@ Rows = NDArray[np.int64]
 
 MEMBERS: Final = 8
 MEMBER_SWEEPS: Final = 3
+NEXT_POOL: Final = 1.08
+NEAR: Final = 1.3
+"""A fit whose loss is within this factor of the best could as well be the true one."""
 MOST_SPREAD: Final = 0.5
 MOST: Final = 8000
 """Requests simulated at most: a longer traffic is cut (half of them before the split)."""
@@ -69,18 +72,20 @@ def fidelity(
     if lines is not None and len(test):
         until = traffic.origin_ts + float(traffic.arrival_s[test[0]])
         known = lines.until(until, setup.settings.decode_log_interval)
-    best = fit(traffic, choices_of(setup, traffic), train, runner, lines=known)
-    if best is None:
+    found = fits(traffic, choices_of(setup, traffic), train, runner, lines=known)
+    if not found:
         blank = {metric: np.full(traffic.n, np.nan) for metric in METRICS}
         seen = {m: figures(observed_and_predicted(traffic, blank, test, m)[0], None, None) for m in METRICS}
         why = ("too few requests with observed times before the split to fit a time model", *assumed)
         return Fidelity(split, None, None, seen, False, why, len(train), int(traffic.measured[test].sum()), None, None,
                         (None, None), (None, None), timed)  # fmt: skip
+    best = found[0]
     run, predicted = simulated(traffic, best, runner)
     members = [simulated(traffic, member, runner)[1] for member in refits(traffic, best, train, runner, known, seed)]
     steady = min(speed_spread(traffic, run, best, train), MOST_SPREAD)
     # a server as fast and as slow as its own training part makes likely (two deviations)
     speeds = [simulated(traffic, paced(best, f), runner)[1] for f in (1 / (1 + 2 * steady), 1 + 2 * steady)]
+    speeds += [simulated(traffic, f, runner)[1] for f in found[1:] if could_be(f, best)]
     earlier = drift(traffic, best, train, runner, known)
     beyond = outside(run.steps, run.last, train, test)
     spans = run.steps.end - run.steps.start
@@ -134,6 +139,14 @@ def shortened(traffic: Traffic, split: float) -> tuple[Traffic, tuple[str, ...]]
         outcome=tuple(traffic.outcome[i] for i in rows),
     )  # fmt: skip
     return cut, (f"{traffic.n} requests: the {MOST} around the split are taken",)
+
+
+def could_be(other: Fitted, best: Fitted) -> bool:
+    """Whether a fit under other settings that the evidence leaves open may be the true one: it fits nearly as well, or
+    it is the next larger pool (prompts may share more later than they did so far)."""
+    pool = other.settings.max_total_num_tokens / best.settings.max_total_num_tokens
+    next_pool = 1 < pool <= NEXT_POOL and is_pipelined(other.settings) == is_pipelined(best.settings)
+    return other.loss <= NEAR * best.loss or next_pool
 
 
 def paced(best: Fitted, factor: float) -> Fitted:

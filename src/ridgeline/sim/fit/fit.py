@@ -130,11 +130,20 @@ def fit(
     lines: Equations | None = None,
 ) -> Fitted | None:  # fmt: skip
     """The best fit on the requests ``rows`` (in order of arrival) over the candidate settings; None: too few."""
+    found = fits(traffic, choices, rows, runner, floors, lines)
+    return found[0] if found else None
+
+
+def fits(
+    traffic: Traffic, choices: Sequence[Settings], rows: Rows, runner: Runner, floors: Floats | None = None,
+    lines: Equations | None = None,
+) -> list[Fitted]:  # fmt: skip
+    """One fit per candidate setting on the requests ``rows``, the best first; none where requests are too few."""
     usable = rows[(traffic.known("ttft_s") | traffic.known("e2e_s") | traffic.known("tpot_s"))[rows]]
     if len(usable) > 4 * WARM_UP:
         usable = usable[WARM_UP:]
     if len(usable) < FEWEST:
-        return None
+        return []
     bounds = np.zeros(len(FEATURES)) if floors is None else floors
     stamped = float(np.mean(~np.isnan((traffic.observed["first"] - traffic.observed["scheduled"])[usable])))
     front, back_first, back = overheads(traffic, usable)
@@ -144,4 +153,4 @@ def fit(
         start = Fitted(guess, settings, front, back_first, back, HOPELESS, len(usable),
                        "engine stamps" if stamped > 0.5 else "arrival to first and last token")  # fmt: skip
         found.append(descend(traffic, start, usable, runner, bounds, lines=lines))
-    return min(found, key=lambda f: f.loss)
+    return sorted(found, key=lambda f: f.loss)
