@@ -19,7 +19,7 @@ from ridgeline.sim.fidelity.figures import (
 from ridgeline.sim.fidelity.gate import judge
 from ridgeline.sim.fit.choices import choices_of
 from ridgeline.sim.fit.configured import Configured, is_pipelined
-from ridgeline.sim.fit.fit import Fitted, descend, fits, simulated
+from ridgeline.sim.fit.fit import STAMPS, Fitted, descend, fits, simulated
 from ridgeline.sim.fit.hull import outside
 from ridgeline.sim.fit.lines import Lines
 from ridgeline.sim.fit.regress import Equations
@@ -31,6 +31,9 @@ Rows = NDArray[np.int64]
 MEMBERS: Final = 8
 MEMBER_SWEEPS: Final = 3
 NEXT_POOL: Final = 1.08
+FEW: Final = 60
+THIN_STRETCH: Final = 1.5
+"""Bounds grow by this where fewer than `FEW` requests were fitted, or no stamps of the engine."""
 NEAR: Final = 1.3
 """A fit whose loss is within this factor of the best could as well be the true one."""
 MOST_SPREAD: Final = 0.5
@@ -90,6 +93,8 @@ def fidelity(
     beyond = outside(run.steps, run.last, train, test)
     spans = run.steps.end - run.steps.start
     step_s = float(spans.sum() / max(run.steps.features[:, 0].sum(), 1.0))
+    thin = best.requests < FEW or best.evidence != STAMPS
+    stretch = (1 + beyond) * (THIN_STRETCH if thin else 1.0)
     answer: dict[str, dict[str, Figure]] = {}
     for metric in METRICS:
         seen_values, guess = observed_and_predicted(traffic, predicted, test, metric)
@@ -99,7 +104,7 @@ def fidelity(
             pace = [observed_and_predicted(traffic, m, test, metric)[1] for m in speeds]
             bounded = bounds(
                 guess, [g for g in again if g is not None], [g for g in pace if g is not None], earlier.get(metric),
-                1 + beyond, 0.0 if metric == "tpot_s" else step_s,
+                stretch, 0.0 if metric == "tpot_s" else step_s,
             )  # fmt: skip
         answer[metric] = figures(seen_values, guess, bounded)
     trust, why = judge(answer, assumed)

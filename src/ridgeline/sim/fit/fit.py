@@ -8,6 +8,7 @@ each alternative is fitted and the one with the least loss kept.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,9 @@ from ridgeline.sim.settings import Settings
 from ridgeline.sim.timing import TimeModel
 
 Rows = NDArray[np.int64]
+
+STAMPS: Final = "engine stamps"
+CLIENT_TIMES: Final = "arrival to first and last token"
 
 SWEEPS = 10
 WARM_UP = 4
@@ -40,7 +44,7 @@ class Fitted:
     back_s: float
     loss: float
     requests: int
-    evidence: str  # "engine stamps" | "arrival to first and last token"
+    evidence: str  # STAMPS | CLIENT_TIMES
 
     @property
     def model(self) -> TimeModel:
@@ -151,6 +155,6 @@ def fits(
     found: list[Fitted] = []
     for settings in choices:
         start = Fitted(guess, settings, front, back_first, back, HOPELESS, len(usable),
-                       "engine stamps" if stamped > 0.5 else "arrival to first and last token")  # fmt: skip
+                       STAMPS if stamped > 0.5 else CLIENT_TIMES)  # fmt: skip
         found.append(descend(traffic, start, usable, runner, bounds, lines=lines))
     return sorted(found, key=lambda f: f.loss)
