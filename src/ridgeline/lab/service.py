@@ -81,7 +81,7 @@ def boots(case: Case) -> list[Boot]:
 
 def windows(case: Case, change: Change) -> list[tuple[float, float, float]]:
     """(from, to, share of the full strength) of a change, in virtual seconds."""
-    start, end = case.onset_s, case.end_s
+    start, end = case.onset_s + change.after_s, case.end_s
     if case.fault.deploy:
         start += DOWN_S
     if change.shape == "ramp":

@@ -16,14 +16,14 @@ FAULTS: Final = (
     Fault(
         "disagg.prealloc", "disagg.prealloc",
         "The decode pool is not full, but its reserve per request leaves nothing to allocate: requests wait.",
-        "decode_bootstrap", "simulate", changes=(Change("reserved_decode_tokens", times=(4.0, 5.0, 6.0), where="decode"),),
+        "decode_bootstrap", "simulate", changes=(Change("reserved_decode_tokens", times=(9.0, 11.0, 14.0), where="decode"),),
         settings=(("max_total_num_tokens", 60_000),), needs=PD, versions=SGLANG,
         rules_out=("disagg.transfer-slow", "memory.saturation"),
     ),
     Fault(
         "disagg.transfer-slow", "disagg.transfer-slow",
         "The link between prefill and decode moves far fewer bytes per second.",
-        "prefill_transfer_kv_cache", "replay", changes=(Change("link_token", times=(45, 65, 85)),), needs=PD,
+        "prefill_transfer_kv_cache", "replay", changes=(Change("link_token", times=(60, 75, 95)),), needs=PD,
         versions=SGLANG, rules_out=("disagg.prealloc", "disagg.ratio"),
     ),
     Fault(
@@ -36,7 +36,7 @@ FAULTS: Final = (
     Fault(
         "disagg.ratio", "disagg.ratio",
         "There are too few prefill servers for the traffic: they queue while decode idles.",
-        "prefill_waiting", "simulate", traffic=(Traffic("rate", (2.9, 3.2, 3.6)), Traffic("output_times", (0.5, 0.5, 0.5))),
+        "prefill_waiting", "simulate", traffic=(Traffic("rate", (3.3, 3.6, 4.0)), Traffic("output_times", (0.5, 0.5, 0.5))),
         settings=(("max_total_num_tokens", 160_000),), needs=PD, versions=SGLANG,
         rules_out=("disagg.transfer-slow", "disagg.prealloc"),
     ),
@@ -52,7 +52,7 @@ FAULTS: Final = (
         "disagg.peer-lost", "disagg.peer-lost",
         "A prefill server died; the decode side loses its rooms.",
         "decode_transferred", "none", scope=("server",),
-        changes=(Change("hang", plus=(1, 1, 1), where="rank"), Change("down", plus=(1, 1, 1), where="rank")),
+        changes=(Change("hang", plus=(1, 1, 1), where="rank"), Change("down", plus=(1, 1, 1), where="rank", after_s=14.0)),
         host=(Host("peer-lost"),), settings=(("disaggregation_waiting_timeout", 12.0),), needs=PD, versions=SGLANG,
         rules_out=("disagg.transfer-slow", "disagg.prealloc"),
     ),

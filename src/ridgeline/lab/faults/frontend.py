@@ -8,7 +8,7 @@ FAULTS: Final = (
     Fault(
         "frontend.tokenizer", "frontend.tokenizer",
         "Tokenizing takes long for every request: they reach the scheduler late.",
-        "tokenize", "replay", changes=(Change("tokenize", plus=(0.33, 0.42, 0.5)),), versions=("0.5.9", "0.5.23"),
+        "tokenize", "replay", changes=(Change("tokenize", plus=(0.42, 0.48, 0.56)),), versions=("0.5.9", "0.5.23"),
         rules_out=("queue.arrival-overload", "prefill.regression"),
     ),
     Fault(
@@ -20,7 +20,7 @@ FAULTS: Final = (
     Fault(
         "frontend.output-parser", "frontend.output-parser",
         "Parsing structured output takes time that grows with its square; only those requests return late.",
-        "return", "replay", scope=("schema_set",), by="schema", front=(Front("parser", (2.0, 4.0, 9.0)),), versions=SGLANG,
+        "return", "replay", scope=("schema_set",), by="schema", front=(Front("parser", (4.0, 8.0, 16.0)),), versions=SGLANG,
         rules_out=("decode.regression", "prefill.grammar"),
     ),
     Fault(

@@ -29,7 +29,7 @@ class Traffic:
 class Change:
     """An engine parameter (a key of the simulator's perturbable ones): ``value x times + plus``.
 
-    ``plus`` in seconds for times, else in the parameter's own unit. ``where``: all | rank (one drawn DP rank or
+    ``plus`` in seconds for times, else in the parameter's own unit; it begins ``after_s`` after the onset. ``where``: all | rank (one drawn DP rank or
     worker) | prefill | decode | class (only the affected requests). ``shape``: step | ramp (in eight steps) |
     pulses (a window of ``width_s`` every ``every_s``) | decay (a minute of falling steps).
     """
@@ -39,6 +39,7 @@ class Change:
     plus: Strength = NONE
     where: str = "all"
     shape: str = "step"
+    after_s: float = 0.0
     width_s: float = 6.0
     every_s: float = 30.0
 

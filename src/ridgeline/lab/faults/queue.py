@@ -49,7 +49,7 @@ FAULTS: Final = (
         "Clients began to ask for far more new tokens than they use; admission reserves memory that stays empty.",
         "prefill_waiting", "simulate",
         traffic=(Traffic("rate", (1.2, 1.2, 1.2), always=True), Traffic("max_new", (4000, 6000, 8000))),
-        settings=(("max_total_num_tokens", (30_000, 27_000, 24_000)), ("schedule_conservativeness", 2.0)),
+        settings=(("max_total_num_tokens", (24_000, 22_000, 20_000)), ("schedule_conservativeness", 2.0)),
         versions=SGLANG, rules_out=("memory.saturation", "queue.running-cap"),
     ),
     Fault(

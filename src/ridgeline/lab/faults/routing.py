@@ -36,13 +36,4 @@ FAULTS: Final = (
         settings=(("router", "round_robin"), ("max_running_requests", 24)), host=(Host("worker-out"),),
         needs=("workers",), versions=SGLANG, rules_out=("queue.arrival-overload", "routing.hot-key"),
     ),
-    Fault(
-        "routing.stale-load", "routing.stale-load",
-        "The load snapshots that the controller reads are refreshed too rarely: it sends bursts to one rank.",
-        "prefill_waiting", "simulate", scope=("dp_rank",),
-        changes=(Change("snapshot_every", times=(200, 400, 800)),),
-        traffic=(Traffic("rate", (1.3, 1.3, 1.3), always=True),),
-        settings=(("load_balance_method", "total_requests"), ("max_running_requests", 24)), needs=("ranks",),
-        versions=("0.5.9", "0.5.23"), rules_out=("routing.hot-key",),
-    ),
 )  # fmt: skip

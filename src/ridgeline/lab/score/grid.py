@@ -29,7 +29,7 @@ def cell_of(fault: Fault, at: int, seed: int) -> Cell:
     many = "ranks" in fault.needs or "workers" in fault.needs
     return Cell(
         fault.id, 1000 * at + seed, fault.versions[turn % len(fault.versions)], RATES[turn % len(RATES)],
-        2 + turn % 2 if many else None, 1 + turn % 3, SHARES[(turn // 3) % len(SHARES)] if fault.by is not None else None,
+        2 + turn % 2 if many else None, 1 + (turn // len(fault.versions)) % 3, SHARES[(turn // 3) % len(SHARES)] if fault.by is not None else None,
     )  # fmt: skip
 
 
