@@ -37,6 +37,18 @@ def test_sections() -> None:
     assert found == [(1, "Give me the list.\n\nNow."), (5, "Give me the map.")]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Turn 1\nAverage TTFT = 3.37s\nTurn 2\nAverage TTFT = 3.51s\n",
+        "--- prompt 1 ---\nonly one section\n",
+        "the prompt 1 was long\nthe prompt 2 was longer\n",
+    ],
+)
+def test_what_only_looks_like_sections(text: str) -> None:
+    assert detect(text.encode()) == "text"
+
+
 def test_json_lines_of_messages_and_batches() -> None:
     reading, tables = tables_of(
         '{"messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hello"}]}\n'

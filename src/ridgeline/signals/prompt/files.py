@@ -18,8 +18,9 @@ from ridgeline.signals.stream import Blob
 from ridgeline.signals.unread import unread_rows
 
 MESSAGE: Final = re.compile(r"\s*[\[(]?\s*((?:System|Human|AI|Tool|Function|Chat)Message)(?:Chunk)?\(content=(['\"]?)")
+# `=== request 2 ===` or `Prompt 2:`; a bare "Turn 2" heads many a benchmark's table.
 SECTION: Final = re.compile(
-    r"(?i)[-=#*<\s]{0,12}\b(?:prompt|request|turn)\s{0,2}[#:]?\s{0,2}(\d{1,6})\b[-=#*>:\s]{0,12}$"
+    r"(?i)(?:[-=#*<]{3,12}\s{0,2}(?:prompt|request|turn)|\s{0,4}prompt)\s{0,2}[#:]?\s{0,2}\d{1,6}\b[-=#*>:\s]{0,12}$"
 )
 TEXT_LIMIT: Final = 4_000_000
 
