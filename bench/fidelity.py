@@ -127,7 +127,7 @@ def gate() -> list[str]:
         rows = np.flatnonzero(np.array([state != "hidden" for state in traffic.outcome]))
         for low in (0.3, 0.4, 0.5):
             cut, end = int(len(rows) * low), int(len(rows) * (low + 0.25))
-            fitted = fit(traffic, choices_of(setup, traffic), rows[:cut], engine_run)
+            fitted = fit(traffic, choices_of(setup, traffic, rows[:cut]), rows[:cut], engine_run)
             if fitted is None:
                 continue
             predicted = simulated(traffic, fitted, engine_run)[1]

@@ -16,7 +16,7 @@ from ridgeline.sim.timing import TimeModel
 from tests.sim.fit.plain_vllm import plain_run
 from tests.sim.fit.traffics import SMALL, TRUTH, observed, scenario_of
 
-SETUP = Configured(SMALL, True, True, ())
+SETUP = Configured(SMALL, True, True, True, ())
 SCENARIO = scenario_of(100, rate=7.0)
 TRAFFIC = observed(SCENARIO, SMALL)
 

@@ -68,7 +68,7 @@ def test_too_few_requests_give_no_fit() -> None:
 def test_whether_the_server_pipelines_is_found_out(pipelined: bool) -> None:
     settings = with_pipelining(SMALL, pipelined)
     traffic = observed(SCENARIO, settings)
-    choices = choices_of(Configured(SMALL, None, True, ()), traffic)
+    choices = choices_of(Configured(SMALL, None, True, True, ()), traffic, HALF)
     assert {is_pipelined(choice) for choice in choices} == {True, False}
     fitted = fit(traffic, choices, HALF, plain_run)
     assert fitted is not None
@@ -78,7 +78,7 @@ def test_whether_the_server_pipelines_is_found_out(pipelined: bool) -> None:
 def test_a_pool_that_is_larger_than_told_is_found_out() -> None:
     tight = replace(SMALL, max_total_num_tokens=4000, max_running_requests=64)
     traffic = replace(observed(scenario_of(90, rate=9.0), replace(tight, max_total_num_tokens=4800)), prefix="none")
-    choices = choices_of(Configured(tight, True, True, ()), traffic)
+    choices = choices_of(Configured(tight, True, True, True, ()), traffic, HALF)
     assert len(choices) > 1
     fitted = fit(traffic, choices, HALF, plain_run)
     assert fitted is not None
@@ -87,7 +87,7 @@ def test_a_pool_that_is_larger_than_told_is_found_out() -> None:
 
 def test_known_settings_leave_one_choice_and_no_queue_limit() -> None:
     limited = Settings(engine="sglang", max_queued_requests=5)
-    assert [c.max_queued_requests for c in choices_of(Configured(limited, False, True, ()), WHOLE)] == [0]
+    assert [c.max_queued_requests for c in choices_of(Configured(limited, False, True, True, ()), WHOLE, HALF)] == [0]
 
 
 def test_host_work_of_a_new_request_is_seen() -> None:

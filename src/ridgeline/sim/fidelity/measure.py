@@ -75,7 +75,7 @@ def fidelity(
     if lines is not None and len(test):
         until = traffic.origin_ts + float(traffic.arrival_s[test[0]])
         known = lines.until(until, setup.settings.decode_log_interval)
-    found = fits(traffic, choices_of(setup, traffic), train, runner, lines=known)
+    found = fits(traffic, choices_of(setup, traffic, train), train, runner, lines=known)
     if not found:
         blank = {metric: np.full(traffic.n, np.nan) for metric in METRICS}
         seen = {m: figures(observed_and_predicted(traffic, blank, test, m)[0], None, None) for m in METRICS}

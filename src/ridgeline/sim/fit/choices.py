@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ridgeline.scenario.traffic import Traffic
 from ridgeline.sim.fit.configured import Configured, with_pipelining
@@ -15,20 +16,47 @@ TIGHT: Final = 0.8
 """Pool share that the largest set of running requests must want before a larger pool can matter."""
 
 
-def choices_of(setup: Configured, traffic: Traffic) -> list[Settings]:
-    """Candidate settings: pipelined or not where nothing says; pool sizes where sharing is unseen and memory short."""
+def choices_of(setup: Configured, traffic: Traffic, rows: NDArray[np.int64]) -> list[Settings]:
+    """Candidate settings: pipelined or not where nothing says; pool sizes where sharing is unseen and memory short; the
+    running limit, or the most of the requests ``rows`` seen running, where nothing names it."""
     # who was refused at the door is known and left out: a queue limit would refuse others in their stead
     base = replace(setup.settings, max_queued_requests=0)
     pipelined = (True, False) if setup.pipelined is None else (setup.pipelined,)
     factors: tuple[float, ...] = (1.0,)
     if traffic.prefix == "none" and setup.pool_known and not base.disable_radix_cache and short(base, traffic):
         factors = POOL_FACTORS
+    limits = [base.max_running_requests]
+    seen = most_running(traffic, rows)
+    if not setup.limit_known and 0 < seen < base.max_running_requests:
+        limits.append(seen)
+    page = base.page_size
+    pools = [int(base.max_total_num_tokens * factor) // page * page for factor in factors]
     return [
-        replace(with_pipelining(base, p), max_total_num_tokens=int(base.max_total_num_tokens * f) // base.page_size
-                * base.page_size)
-        for p in pipelined
-        for f in factors
-    ]  # fmt: skip
+        replace(with_pipelining(base, flag), max_running_requests=limit, max_total_num_tokens=pool)
+        for flag in pipelined
+        for pool in pools
+        for limit in limits
+    ]
+
+
+def most_running(traffic: Traffic, rows: NDArray[np.int64]) -> int:
+    """Most of the requests ``rows`` that ran at one time, from first to last token where scheduling is unknown.
+
+    0 where nothing tells.
+    """
+    seen = traffic.observed
+    arrival = traffic.arrival_s
+    start = np.where(np.isnan(seen["scheduled"]), seen["first"], seen["scheduled"])
+    start = np.where(np.isnan(start), arrival + seen["ttft_s"], start)[rows]
+    end = np.where(np.isnan(seen["last"]), arrival + seen["e2e_s"], seen["last"])[rows]
+    known = ~np.isnan(start) & ~np.isnan(end)
+    if not known.any():
+        return 0
+    moments = np.concatenate([start[known], end[known]])
+    change = np.concatenate([np.ones(known.sum(), np.int64), -np.ones(known.sum(), np.int64)])
+    # at one moment, who leaves makes room before who comes
+    order = np.lexsort((change, moments))
+    return int(np.cumsum(change[order]).max())
 
 
 def short(settings: Settings, traffic: Traffic) -> bool:

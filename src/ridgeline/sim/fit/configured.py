@@ -30,6 +30,7 @@ class Configured:
     settings: Settings
     pipelined: bool | None
     pool_known: bool
+    limit_known: bool
     assumed: tuple[str, ...]
 
 
@@ -63,15 +64,16 @@ def configured(view: View) -> Configured:
     if pool is None:
         assumed.append("KV pool: nothing names its size, taken as never short")
     changes["max_total_num_tokens"] = pool or NEVER_SHORT
-    if "max_running_requests" not in changes:
-        assumed.append("running limit: nothing names it, the engine's default is assumed")
+    limit_known = "max_running_requests" in changes
+    if not limit_known:
+        assumed.append("running limit: nothing names it; the engine's default and the most seen running are tried")
     overlap = config.get("async_scheduling") if engine == "vllm" else config.get("disable_overlap_schedule")
     if overlap is None:
         assumed.append("pipelined scheduling: nothing says, both are tried and the better fit kept")
     pipelined = None if overlap is None else overlap.lower() == ("true" if engine == "vllm" else "false")
     settings = replace(Settings(engine=engine, version=str(changes["version"])) if "version" in changes
                        else Settings(engine=engine), **changes)  # fmt: skip
-    return Configured(settings, pipelined, pool is not None, tuple(assumed))
+    return Configured(settings, pipelined, pool is not None, limit_known, tuple(assumed))
 
 
 def with_pipelining(settings: Settings, pipelined: bool) -> Settings:
@@ -100,7 +102,9 @@ def from_sglang(config: dict[str, str]) -> dict[str, Any]:
 
 def from_vllm(config: dict[str, str], assumed: list[str]) -> dict[str, Any]:
     """vLLM's names on the settings that mean the same: the token budget of a step, sequences, blocks."""
-    out: dict[str, Any] = {"max_running_requests": int(float(config.get("max_num_seqs", 256)))}
+    out: dict[str, Any] = {}
+    if "max_num_seqs" in config:
+        out["max_running_requests"] = int(float(config["max_num_seqs"]))
     budget = config.get("max_num_batched_tokens")
     if budget is None:
         assumed.append("max_num_batched_tokens: nothing names it, 2048 is assumed")

@@ -19,9 +19,11 @@ def speed_spread(traffic: Traffic, run: Run, fitted: Fitted, rows: NDArray[np.in
     """Standard deviation, over blocks of consecutive requests, of observed time over fitted time of the same work."""
     system = equations(traffic, run, rows, traffic.arrival_s + fitted.front_s)
     told = system.work @ fitted.coefficients
+    # intervals that hold a queue say how full the server was, not how fast
+    steady = next((kinds for kinds in ((0, 1), (3,)) if np.isin(system.kind, kinds).any()), (2,))
     ratios = []
     for block in np.array_split(rows, BLOCKS):
-        mine = np.isin(system.request, block) & (told > 0)
+        mine = np.isin(system.request, block) & (told > 0) & np.isin(system.kind, steady)
         if len(np.unique(system.request[mine])) >= FEWEST:
             ratios.append(float(system.seconds[mine].sum() / told[mine].sum()))
     return float(np.std(ratios, ddof=1)) if len(ratios) > 1 else 0.0

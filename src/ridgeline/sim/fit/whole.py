@@ -23,4 +23,4 @@ def fitted_on(view: View, runner: Runner) -> tuple[Traffic, Configured, Fitted |
     traffic, setup = traffic_of(view), configured(view)
     lines = decode_lines(view).until(FOREVER_TS, setup.settings.decode_log_interval)
     rows = np.flatnonzero(traffic.measured)
-    return traffic, setup, fit(traffic, choices_of(setup, traffic), rows, runner, lines=lines)
+    return traffic, setup, fit(traffic, choices_of(setup, traffic, rows), rows, runner, lines=lines)
