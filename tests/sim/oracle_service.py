@@ -146,7 +146,7 @@ class Oracle:
 
     # -- time
     def step(self, t: int) -> None:
-        """Every boundary at ``t``."""
+        """The boundary at ``t`` that comes first (in lockstep: those of all groups that meet then)."""
         if self.p["lockstep"]:
             for w in range(self.workers):
                 mine = self.ranks[w * self.dp : (w + 1) * self.dp]
@@ -161,17 +161,12 @@ class Oracle:
                     if rank.kind:
                         rank.now = end
                         if rank.kind == 2 or rank.mixing:
-                            if rank.kind == 1:
-                                # requests in the batch have not joined yet
-                                rank.grow(end)
-                            else:
-                                rank.grow(end)
+                            rank.grow(end)
                 self.group_now[w] = end
             return
-        for rank in self.ranks:
-            if rank.now == t:
-                rank.boundary(t)
-                self.collect(rank)
+        rank = min(self.ranks, key=lambda rank: (rank.now, rank.i))
+        rank.boundary(t)
+        self.collect(rank)
 
     def group_time(self, w: int) -> int:
         mine = self.ranks[w * self.dp : (w + 1) * self.dp]

@@ -11,6 +11,7 @@ from typing import Any
 
 import numba
 from numba import types
+from numba.core import config
 
 from ridgeline.sim.engine import accessors, tables
 from ridgeline.sim.engine.jit import ENTRIES, FUNCTIONS
@@ -50,9 +51,12 @@ def build(folder: Path) -> None:
     stand_ins += [(f, numba.njit(error_model="numpy", no_cpython_wrapper=True)(f)) for f in FUNCTIONS]
     for plain, fast in stand_ins:
         swap(plain, fast)
+    level = config.OPT
     try:
         made = dict(stand_ins)
         for function in FUNCTIONS:
+            # inner functions end up inside an entry, which is optimised as a whole: once is enough
+            config.OPT = config._OptLevel(3 if function in ENTRIES else 0)
             made[function].compile(signature_of(function))
             made[function].disable_compile()
         symbols = {}
@@ -64,6 +68,7 @@ def build(folder: Path) -> None:
             write(folder / f"{function.__name__}.o", code)
             symbols[function.__name__] = result.fndesc.llvm_func_name
     finally:
+        config.OPT = level
         for plain, fast in stand_ins:
             swap(fast, plain)
     write(folder / "engine.json", json.dumps(symbols, sort_keys=True).encode())

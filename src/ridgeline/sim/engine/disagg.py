@@ -224,9 +224,13 @@ def preallocate(st: State, r: int, t: int) -> None:
 
 
 @jit
-def poll_decode(st: State, r: int, t: int) -> None:
-    """Decode side: resume the retracted, else allocate and collect transfers; then join the batch."""
+def poll_decode(st: State, r: int, t: int) -> bool:
+    """Decode side: resume the retracted, else allocate and collect transfers; then join the batch.
+
+    True: memory came free on the way, so an idle rank should look again.
+    """
     rk = ranks(st)[r]
+    freed = False
     if lists(st)[r * p.QUEUES + p.RETRACTS].n > 0:
         resume(st, r, t)
     if lists(st)[r * p.QUEUES + p.RETRACTS].n == 0:
@@ -242,6 +246,7 @@ def poll_decode(st: State, r: int, t: int) -> None:
                 if x.fault or x.answer > t:
                     rk.free += x.held
                     x.held = 0
+                    freed = True
                     end_pair(st, r, i, t, p.FAILED if x.fault else p.TIMED_OUT)
                 else:
                     x.gen = 1
@@ -262,6 +267,7 @@ def poll_decode(st: State, r: int, t: int) -> None:
         if x.gen >= x.out:
             release(st, r, i, True)
             finish(st, r, i, t, p.FINISHED)
+            freed = True
         else:
             last = x.last
             join(st, r, i, t)
@@ -269,3 +275,4 @@ def poll_decode(st: State, r: int, t: int) -> None:
                 x.last = last
                 rk.many_joins = 1
         i = following
+    return freed

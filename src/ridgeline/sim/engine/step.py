@@ -283,7 +283,8 @@ def boundary(st: State, r: int, t: int, cut: int, lockstep: bool, order_fn: Call
         cancel_due(st, r, t)
     role = param(st)[r, p.ROLE]
     if role == p.DECODE_ROLE:
-        poll_decode(st, r, t)
+        while poll_decode(st, r, t) and rk.running == 0:
+            pass
     elif role == p.PREFILL_ROLE:
         poll_prefill(st, r, t)
     wait_list = lists(st)[r * p.QUEUES + p.WAIT]
@@ -299,6 +300,9 @@ def boundary(st: State, r: int, t: int, cut: int, lockstep: bool, order_fn: Call
             stop = min(stop, reqs(st)[box.head].ready)
         one = rk.chunk >= 0 or (wait_list.n > 0 and not rk.full)
         one = one or (wait_list.n > 0 and param(st)[r, p.PRIORITY] != 0 and param(st)[r, p.PREEMPT_ON] != 0)
+        if role == p.DECODE_ROLE:
+            # what may be allocated changes with every generated token
+            one = one or lists(st)[r * p.QUEUES + p.PREALLOCS].n + lists(st)[r * p.QUEUES + p.RETRACTS].n > 0
         if decode(st, r, t, stop, one, lockstep):
             return
         if rk.halted:
