@@ -12,8 +12,15 @@ from ridgeline.lab.service import perturbations
 def case(name: str, seed: int = 3, healthy: bool = False, **more: object) -> Case:
     fault = fault_of(name)
     assert fault is not None
-    values: dict[str, object] = {"version": "0.5.23", "size": "small", "rate": 2.0, "ranks": 1, "pd": "pd" in fault.needs,
-                                 "severity": 2, "share": 0.3 if fault.by else 1.0}  # fmt: skip
+    values: dict[str, object] = {
+        "version": "0.5.23",
+        "size": "small",
+        "rate": 2.0,
+        "ranks": 1,
+        "pd": "pd" in fault.needs,
+        "severity": 2,
+        "share": 0.3 if fault.by else 1.0,
+    }
     if "ranks" in fault.needs or "workers" in fault.needs:
         values["ranks"] = 2
     values |= more

@@ -48,8 +48,13 @@ def count_requests(tally: Tally, case: Case, seen: Seen) -> None:
         rank = 0 if server.engine == "vllm" else None
         if server.role != "prefill":
             tally.observe("ttft", rank, first, first - received, dims=dims)
-            tally.observe("tpot", rank, finished, np.where(tokens > 1, (finished - first) / np.maximum(tokens - 1, 1), np.nan),
-                          dims=dims)  # fmt: skip
+            tally.observe(
+                "tpot",
+                rank,
+                finished,
+                np.where(tokens > 1, (finished - first) / np.maximum(tokens - 1, 1), np.nan),
+                dims=dims,
+            )
         tally.observe("e2e", rank, finished, finished - received, dims=dims)
         tally.count("prompt_tokens", rank, finished, [r.prompt_tokens for r in mine], dims)
         tally.count("generation_tokens", rank, finished, tokens, dims)
@@ -66,8 +71,13 @@ def count_requests(tally: Tally, case: Case, seen: Seen) -> None:
         for reason in ("stop", "length"):
             these = since(base, [r.finished_ts if r.finish == reason and ended(r) else None for r in mine])
             tally.count("ended", 0, these, 1.0, (("finished_reason", reason),))
-    gone = since(base, [r.received_ts + 1.0 if r.state == "cancelled" else r.finished_ts if r.state == "aborted" else None
-                        for r in seen.requests])  # fmt: skip
+    gone = since(
+        base,
+        [
+            r.received_ts + 1.0 if r.state == "cancelled" else r.finished_ts if r.state == "aborted" else None
+            for r in seen.requests
+        ],
+    )
     tally.count("aborted", None, gone)
     tally.count("ended", 0, gone, 1.0, (("finished_reason", "abort"),))
     with_schema = since(base, [r.finished_ts if r.schema and ended(r) else None for r in seen.requests])

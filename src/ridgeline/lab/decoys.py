@@ -26,15 +26,22 @@ def log_decoys(case: Case, seen: Seen) -> list[Line]:
         return []
     if kind == "warning":
         return [
-            Line(at + 90 * k, f"{prefix(server, at + 90 * k)}Endpoint '/get_load' is deprecated and will be removed in a "
-                 "future version. Please use '/v1/loads' instead.")
+            Line(
+                at + 90 * k,
+                f"{prefix(server, at + 90 * k)}Endpoint '/get_load' is deprecated and will be removed in a "
+                "future version. Please use '/v1/loads' instead.",
+            )
             for k in range(3)
-        ]  # fmt: skip
+        ]
     if kind == "change":
         return [
-            Line(at, f"{prefix(server, at)}Config logging: obj=ConfigureLoggingReq(log_requests=None, log_requests_level=None, "
-                 "dump_requests_folder=None, dump_requests_threshold=None)")
-        ]  # fmt: skip
+            Line(
+                at,
+                f"{prefix(server, at)}Config logging: obj=ConfigureLoggingReq("
+                "log_requests=None, log_requests_level=None, "
+                "dump_requests_folder=None, dump_requests_threshold=None)",
+            )
+        ]
     return []
 
 

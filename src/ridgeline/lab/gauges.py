@@ -163,14 +163,24 @@ def snapshots_at(case: Case, seen: Seen, times: list[float]) -> list[tuple[dict[
             queued = 0 if idle or row is None else int(row["v7"])
             ts = case.base_ts + (moment - 0.4 if idle or row is None else float(t[at]))
             out.append(
-                {"ts": ts, "running": running, "waiting": 0 if idle or row is None else int(row["v6"]),
-                 "used_tokens": used, "total_tokens": used + queued, "uncached_waiting": queued,
-                 "gen_tps": b.tps if b is not None and b.kind == "decode" and not idle else 0.0, "hit_rate": 0.0,
-                 "prefilled_tokens": float(done[total]) if total >= 0 else 0.0,
-                 "prefill_us": float(busy[total]) if total >= 0 else 0.0,
-                 "bootstrap": b.bootstrap if b is not None and not idle else 0, "inflight": b.inflight if b is not None and not idle else 0,
-                 "prealloc": b.prealloc if b is not None and not idle else 0, "transfer": b.transfer if b is not None and not idle else 0,
-                 "retracted": 0, "grammar": 0}
-            )  # fmt: skip
+                {
+                    "ts": ts,
+                    "running": running,
+                    "waiting": 0 if idle or row is None else int(row["v6"]),
+                    "used_tokens": used,
+                    "total_tokens": used + queued,
+                    "uncached_waiting": queued,
+                    "gen_tps": b.tps if b is not None and b.kind == "decode" and not idle else 0.0,
+                    "hit_rate": 0.0,
+                    "prefilled_tokens": float(done[total]) if total >= 0 else 0.0,
+                    "prefill_us": float(busy[total]) if total >= 0 else 0.0,
+                    "bootstrap": b.bootstrap if b is not None and not idle else 0,
+                    "inflight": b.inflight if b is not None and not idle else 0,
+                    "prealloc": b.prealloc if b is not None and not idle else 0,
+                    "transfer": b.transfer if b is not None and not idle else 0,
+                    "retracted": 0,
+                    "grammar": 0,
+                }
+            )
         per_rank.append(out)
     return [tuple(per_rank[r][k] for r in range(len(per_rank))) for k in range(len(times))]

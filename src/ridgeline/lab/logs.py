@@ -15,6 +15,7 @@ from ridgeline.lab.emit.time_stats import time_stats_line
 from ridgeline.lab.front import strength
 from ridgeline.lab.host import has
 from ridgeline.lab.shown import Seen
+from ridgeline.lab.traffic import CLIENTS, client_names
 
 HEALTH_EVERY_S: Final = 15.0
 BALANCER: Final = "10.9.9.2:51000"
@@ -133,8 +134,6 @@ def backlog_lines(case: Case, seen: Seen) -> list[Line]:
 
 def affected_client(case: Case, seen: Seen) -> str | None:
     """The client of the affected class (the most frequent one where the class is everyone)."""
-    from ridgeline.lab.traffic import CLIENTS, client_names
-
     return client_names(case)[int(case.rng("class").integers(0, CLIENTS))]
 
 

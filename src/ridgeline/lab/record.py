@@ -15,6 +15,7 @@ from ridgeline.lab.emit.spans import request_lines as span_lines
 from ridgeline.lab.emit.spans import vllm_line
 from ridgeline.lab.emit.stamp import hour
 from ridgeline.lab.faults import fault_of
+from ridgeline.lab.front import after_stalls, stalls, strength
 from ridgeline.lab.harm import Felt, felt, figures, harms
 from ridgeline.lab.host import has
 from ridgeline.lab.logs import server_lines
@@ -128,6 +129,7 @@ def token_times(b: Seen, case: Case) -> list[np.ndarray[Any, Any]]:
 def client_lines(ran: Ran, servers: list[list[Seen]], view: Felt) -> list[str]:
     """The client's record of every request, in the order they were due."""
     case = ran.case
+    windows, slow = stalls(case), strength(case, "slow_client")
     by_row: dict[int, tuple[Request | None, Seen | None]] = {}
     for boots in servers:
         for boot in boots:
@@ -170,14 +172,26 @@ def client_lines(ran: Ran, servers: list[list[Seen]], view: Felt) -> list[str]:
             t = steps[id(b)][r.rank or 0]
             lo, hi = r.prefill_done_ts - case.base_ts, r.completed_ts - case.base_ts
             mine = t[np.searchsorted(t, lo, "right") : np.searchsorted(t, hi + 1e-9, "right")]
+            mine = np.sort(after_stalls(mine, windows))
+            if slow and bool(ran.rows["affected"][i]) and ran.path.sent_s[i] >= case.onset_s:
+                mine = np.maximum(mine, lo + slow * np.arange(1, len(mine) + 1))
             gaps = tuple(float(g) for g in np.diff(mine, prepend=lo) * 1e3)
         first = view.first_s[i]
         first_ts = case.base_ts + float(first) if first == first and error is None else None
         out.append(
-            (float(ran.path.planned_s[i]),
-             client_line(r, case.base_ts + float(ran.path.planned_s[i]), case.base_ts + float(ran.path.sent_s[i]), first_ts,
-                         case.base_ts + closed, gaps, error))
-        )  # fmt: skip
+            (
+                float(ran.path.planned_s[i]),
+                client_line(
+                    r,
+                    case.base_ts + float(ran.path.planned_s[i]),
+                    case.base_ts + float(ran.path.sent_s[i]),
+                    first_ts,
+                    case.base_ts + closed,
+                    gaps,
+                    error,
+                ),
+            )
+        )
     return [text for _, text in sorted(out)]
 
 

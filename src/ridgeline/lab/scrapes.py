@@ -101,15 +101,28 @@ def gateway_pages(ran: Ran, servers: list[list[Seen]], ends_s: NDArray[Any]) -> 
             mine = worker == w
             out_of_it = has(case, "worker-out") and w == case.target and t >= case.onset_s
             workers.append(
-                gateway.Worker(target, int((mine & (sent <= t) & ~(ended)).sum()), not out_of_it,
-                               int((mine & (sent <= t)).sum()), int((mine & ended & (status >= 500)).sum()), int(out_of_it))
-            )  # fmt: skip
+                gateway.Worker(
+                    target,
+                    int((mine & (sent <= t) & ~(ended)).sum()),
+                    not out_of_it,
+                    int((mine & (sent <= t)).sum()),
+                    int((mine & ended & (status >= 500)).sum()),
+                    int(out_of_it),
+                )
+            )
         responses = {int(code): int((ended & (status == code)).sum()) for code in np.unique(status)}
         failed = {"backend_error": int((ended & (status >= 500)).sum())}
         # the policy named by the last boot that is up
         last = [b for b in ran.boots if b.from_s <= t] or [ran.boots[0]]
         policy = last[-1].settings.router
-        body = page(gateway.families(policy, tuple(workers), responses,
-                                     Histogram(tuple(int(n) for n in hist), float(np.nansum(took[ended]))), failed))  # fmt: skip
+        body = page(
+            gateway.families(
+                policy,
+                tuple(workers),
+                responses,
+                Histogram(tuple(int(n) for n in hist), float(np.nansum(took[ended]))),
+                failed,
+            )
+        )
         out.append(scrape(case.base_ts + t, 0.004, 200, url, body))
     return "".join(out)

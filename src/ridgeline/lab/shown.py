@@ -84,6 +84,11 @@ def finish_of(gen: int, asked: int, context: int, prompt: int) -> str:
     return "length" if gen >= limit else "stop"
 
 
+def address_of(client: int, serial: int) -> str:
+    """Where a request's connection comes from."""
+    return f"10.9.{client}.{1 + serial % 5}:{40000 + serial % 20000}"
+
+
 def level_two(case: Case) -> bool:
     """Whether the request logger of this case writes token ids (decided by seed alone)."""
     # the text form of 0.5.3 with ids would be tens of megabytes of one-line reprs
@@ -156,39 +161,60 @@ def build_requests(
                            int(rows["drift"][i]), i) if ids else None  # fmt: skip
         out.append(
             Request(
-                rid=rid_of(case, int(rows["serial"][i])), role=role,
-                rank=int(c["rank"][i]) - int(c["worker"][i]) * case.dp_size if case.dp_size > 1 and c["rank"][i] >= 0 else None,
+                rid=rid_of(case, int(rows["serial"][i])),
+                role=role,
+                rank=int(c["rank"][i]) - int(c["worker"][i]) * case.dp_size
+                if case.dp_size > 1 and c["rank"][i] >= 0
+                else None,
                 asked_rank=int(rows["rank"][i]) if rows["rank"][i] >= 0 else None,
                 endpoint=ENDPOINTS[int(rows["endpoint"][i])],
-                client=f"10.9.{int(rows['client'][i])}.{1 + int(rows['serial'][i]) % 5}:{40000 + int(rows['serial'][i]) % 20000}",
+                client=address_of(int(rows["client"][i]), int(rows["serial"][i])),
                 client_name=clients[int(rows["client"][i])],
-                stream=bool(rows["stream"][i]), prompt_tokens=prompt,
+                stream=bool(rows["stream"][i]),
+                prompt_tokens=prompt,
                 completion_tokens=(1 if role == "prefill" else gen) if started else 0,
                 cached_tokens=int(c["cached"][i]) + (storage if started else 0),
-                max_new_tokens=asked if asked > 0 else None, ignore_eos=bool(rows["ignore_eos"][i]),
+                max_new_tokens=asked if asked > 0 else None,
+                ignore_eos=bool(rows["ignore_eos"][i]),
                 temperature=-1.0 if ran.boot[i] == -2 else 0.7,
-                state=state, finish=finish, message=message, status=status,
+                state=state,
+                finish=finish,
+                message=message,
+                status=status,
                 received_ts=case.base_ts + float(path.received_s[i]),
-                tokenized_ts=wall(case, dispatched - 0.0003), dispatched_ts=wall(case, dispatched),
-                queued_ts=wall(case, queued), scheduled_ts=wall(case, scheduled), prefill_done_ts=wall(case, prefilled),
+                tokenized_ts=wall(case, dispatched - 0.0003),
+                dispatched_ts=wall(case, dispatched),
+                queued_ts=wall(case, queued),
+                scheduled_ts=wall(case, scheduled),
+                prefill_done_ts=wall(case, prefilled),
                 first_token_ts=wall(case, min(first_seen[i], finished) if finished == finished else first_seen[i]),
                 completed_ts=wall(case, s["finish"][i]) if outcome == p.FINISHED else None,
                 finished_ts=wall(case, finished),
                 queue_s=max(0.0, float(scheduled - queued)) if scheduled == scheduled and queued == queued else 0.0,
                 retractions=int(c["retractions"][i]),
                 room=10_000_000_000 + int(rows["serial"][i]) if case.pd else None,
-                lora=adapters[int(rows["lora"][i])] or None, routing_key=keys[int(rows["tenant"][i])],
+                lora=adapters[int(rows["lora"][i])] or None,
+                routing_key=keys[int(rows["tenant"][i])],
                 priority=int(rows["priority"][i]) if rows["priority"][i] >= 0 else None,
-                schema=schema_text(case, int(rows["schema"][i])), extra_key=extras[int(rows["space"][i])] or None,
-                modality="image" if rows["image"][i] else None, input_ids=tokens,
-                output_ids=tuple(256 + (int(rows["serial"][i]) + 31 * j) % 128_000 for j in range(gen)) if ids else None,
+                schema=schema_text(case, int(rows["schema"][i])),
+                extra_key=extras[int(rows["space"][i])] or None,
+                modality="image" if rows["image"][i] else None,
+                input_ids=tokens,
+                output_ids=tuple(256 + (int(rows["serial"][i]) + 31 * j) % 128_000 for j in range(gen))
+                if ids
+                else None,
                 storage_wait_s=float(rows["storage_us"][i]) / 1e6 if started else 0.0,
-                storage_tokens=storage if started else 0, accept_length=accept,
-                bootstrap_entry_ts=wall(case, entry), bootstrap_done_ts=wall(case, boot_done),
-                alloc_done_ts=wall(case, alloc_done), transfer_done_ts=wall(case, moved), transfer_mb=mb,
-                transfer_gb_s=rate, trace=int(rows["serial"][i]) % 8 == 0,
+                storage_tokens=storage if started else 0,
+                accept_length=accept,
+                bootstrap_entry_ts=wall(case, entry),
+                bootstrap_done_ts=wall(case, boot_done),
+                alloc_done_ts=wall(case, alloc_done),
+                transfer_done_ts=wall(case, moved),
+                transfer_mb=mb,
+                transfer_gb_s=rate,
+                trace=int(rows["serial"][i]) % 8 == 0,
             )
-        )  # fmt: skip
+        )
     return out
 
 
@@ -229,10 +255,23 @@ def build_batches(
             last_prefill, last_tokens = now, new
             bootstrap = max(0, int(apart["before"][at]) - int(row["v6"])) if server.role == "prefill" else 0
             out.append(
-                Batch(case.base_ts + now, rank, "prefill", int(row["v3"]), int(row["v6"]), used, tps, False,
-                      new_seq=int(row["v0"]), new_tokens=new, cached_tokens=int(row["v2"]), pending_tokens=int(row["v7"]),
-                      bootstrap=bootstrap, inflight=int(apart["inflight"][at]) if server.role == "prefill" else 0)
-            )  # fmt: skip
+                Batch(
+                    case.base_ts + now,
+                    rank,
+                    "prefill",
+                    int(row["v3"]),
+                    int(row["v6"]),
+                    used,
+                    tps,
+                    False,
+                    new_seq=int(row["v0"]),
+                    new_tokens=new,
+                    cached_tokens=int(row["v2"]),
+                    pending_tokens=int(row["v7"]),
+                    bootstrap=bootstrap,
+                    inflight=int(apart["inflight"][at]) if server.role == "prefill" else 0,
+                )
+            )
             continue
         tps = float(tokens[at] - before) / max(now - last_decode, 1e-3)
         before, last_decode = int(tokens[at]), now

@@ -5,6 +5,7 @@ from typing import Any, Final
 import numpy as np
 
 from ridgeline.lab.case import Case
+from ridgeline.lab.emit.meta import lora_id
 from ridgeline.lab.emit.stamp import iso_zone
 from ridgeline.lab.people import adapter_names
 from ridgeline.lab.play import Ran
@@ -44,9 +45,10 @@ def scope_of(ran: Ran) -> dict[str, list[str]]:
             out[name] = ["image"]
         elif name == "lora":
             adapters = adapter_names(case)
-            out[name] = sorted({adapters[int(v)] for v in rows["lora"][hit] if v})[:8]
+            named = sorted({adapters[int(v)] for v in rows["lora"][hit] if v})
+            out[name] = [*named, *(lora_id(text) for text in named)]
         elif name == "prompt_tokens":
-            total = (rows["prefix_tokens"] + rows["unique_tokens"])[hit]
+            total = (rows["prefix_tokens"] + rows["unique_tokens"])[hit & (rows["t"] >= case.onset_s)]
             out[name] = [str(int(total.min())), str(int(total.max()))]
         else:
             out[name] = ["*"]

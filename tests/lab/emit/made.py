@@ -30,9 +30,19 @@ def request(**more: Any) -> Request:
 
 def rejected() -> Request:
     return request(
-        state="rejected", finish="abort", message="The request queue is full.", status=503, completion_tokens=0, cached_tokens=0,
-        scheduled_ts=None, prefill_done_ts=None, first_token_ts=None, completed_ts=None, finished_ts=T + 0.05, queue_s=0.0,
-    )  # fmt: skip
+        state="rejected",
+        finish="abort",
+        message="The request queue is full.",
+        status=503,
+        completion_tokens=0,
+        cached_tokens=0,
+        scheduled_ts=None,
+        prefill_done_ts=None,
+        first_token_ts=None,
+        completed_ts=None,
+        finished_ts=T + 0.05,
+        queue_s=0.0,
+    )
 
 
 def apart(role: str) -> Request:

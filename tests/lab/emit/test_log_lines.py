@@ -13,13 +13,16 @@ from tests.lab.emit.made import T, apart, decode, prefill, request, server
 
 PREFIX = r"^\[(?P<ts>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)(?P<ranks>(?: (?:DP|PP|ATTN_CP|MOE_DP|TP|EP)\d+)*)\] "
 PREFILL = PREFIX + (
-    r"Prefill batch(?:\.|,) #new-seq: (?P<new_seq>\d+), #new-token: (?P<new_tok>\d+), #cached-token: (?P<cached>\d+), (?P<rest>.*)$"
+    r"Prefill batch(?:\.|,) #new-seq: (?P<new_seq>\d+), #new-token: (?P<new_tok>\d+), #cached-token: (?P<cached>\d+), "
+    r"(?P<rest>.*)$"
 )
 DECODE = PREFIX + r"Decode batch(?:\.|,) #running-req: (?P<run>\d+), (?P<rest>.*)$"
 ITEM = r"(#?[A-Za-z][A-Za-z0-9 +./()-]*?): (-?[\d.]+%?|True|False|nan)(?:,|\s|$)"
 STATS = PREFIX + (
-    r"(?:ReqTimeStats|Req Time Stats)\(rid=(?P<rid>[^,]+)(?:, bootstrap_room=(?P<room>\d+|None))?, input[_ ]len=(?P<inp>\d+)"
-    r"(?:, cached_input_len=(?P<cached>\d+))?, output[_ ]len=(?P<out>\d+)(?:, attempts=(?P<att>\d+))?, type=(?P<type>\w+)\): "
+    r"(?:ReqTimeStats|Req Time Stats)\(rid=(?P<rid>[^,]+)(?:, bootstrap_room=(?P<room>\d+|None))?, "
+    r"input[_ ]len=(?P<inp>\d+)"
+    r"(?:, cached_input_len=(?P<cached>\d+))?, output[_ ]len=(?P<out>\d+)(?:, attempts=(?P<att>\d+))?, "
+    r"type=(?P<type>\w+)\): "
     r"(?P<rest>.*)$"
 )
 RETRACT = PREFIX + (
@@ -27,7 +30,8 @@ RETRACT = PREFIX + (
     r"(?:, #new_tokens_gained: (?P<g>-?\d+))?, #new_token_ratio: (?P<a>[\d.]+) -> (?P<b>[\d.]+)$"
 )
 MAXTOK = (
-    r"max_total_num_tokens=(\d+), chunked_prefill_size=(-?\d+|None), max_prefill_tokens=(\d+), max_running_requests=(\d+), "
+    r"max_total_num_tokens=(\d+), chunked_prefill_size=(-?\d+|None), max_prefill_tokens=(\d+), "
+    r"max_running_requests=(\d+), "
     r"context_len=(\d+), available_gpu_mem=([\d.]+) GB"
 )
 
@@ -40,13 +44,35 @@ PREFILL_KEYS = {
     ("0.5.3", "unified"): ["token usage", "#running-req", "#queue-req"],
     ("0.5.3", "prefill"): ["token usage", "#running-req", "#queue-req", "#prealloc-req", "#inflight-req"],
     ("0.5.9", "unified"): ["token usage", "#running-req", "#queue-req", "input throughput (token/s)", "cuda graph"],
-    ("0.5.9", "prefill"): ["token usage", "#running-req", "#queue-req", "#prealloc-req", "#inflight-req",
-                           "input throughput (token/s)", "cuda graph"],
-    ("0.5.23", "unified"): ["token usage", "#running-req", "#queue-req", "#pending-token", "cuda graph",
-                            "input throughput (token/s)"],
-    ("0.5.23", "prefill"): ["token usage", "#running-req", "#queue-req", "#pending-token", "#bootstrap-req", "#inflight-req",
-                            "#optimistic-req", "cuda graph", "input throughput (token/s)"],
-}  # fmt: skip
+    ("0.5.9", "prefill"): [
+        "token usage",
+        "#running-req",
+        "#queue-req",
+        "#prealloc-req",
+        "#inflight-req",
+        "input throughput (token/s)",
+        "cuda graph",
+    ],
+    ("0.5.23", "unified"): [
+        "token usage",
+        "#running-req",
+        "#queue-req",
+        "#pending-token",
+        "cuda graph",
+        "input throughput (token/s)",
+    ],
+    ("0.5.23", "prefill"): [
+        "token usage",
+        "#running-req",
+        "#queue-req",
+        "#pending-token",
+        "#bootstrap-req",
+        "#inflight-req",
+        "#optimistic-req",
+        "cuda graph",
+        "input throughput (token/s)",
+    ],
+}
 
 
 @pytest.mark.parametrize(("version", "role"), sorted(PREFILL_KEYS))
@@ -165,7 +191,8 @@ def test_ends_and_failures() -> None:
     reason = disagg.timed_out(12, 300.0, "WaitingForInput")
     assert reason == "Request 12 timed out after 300.0s in KVPoll.WaitingForInput"
     failed = re.search(
-        r"(?P<what>Prefill bootstrap|Prefill transfer|Decode handshake|Decode transfer) failed for request (?:rank=(?P<rank>\d+) )?"
+        r"(?P<what>Prefill bootstrap|Prefill transfer|Decode handshake|Decode transfer) failed for request "
+        r"(?:rank=(?P<rank>\d+) )?"
         r"\S*req\.rid='?(?P<rid>[^' ]+)'? \S*req\.bootstrap_room=(?P<room>\d+)(?: with exception (?P<exc>.*))?",
         disagg.failure(new, T, 0, "Decode transfer", "r1", 12, reason).text,
     )

@@ -2,6 +2,7 @@
 
 import json
 import re
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -12,16 +13,53 @@ from ridgeline.lab.emit.spans import request_lines, vllm_line
 from tests.lab.emit.made import T, apart, rejected, request, server
 
 META = {
-    "0.5.9": {"id", "finish_reason", "prompt_tokens", "weight_version", "total_retractions", "queue_time", "prefill_launch_delay",
-              "prefill_launch_latency", "prefill_finished_ts", "completion_tokens", "cached_tokens", "cached_tokens_details",
-              "e2e_latency", "request_received_ts", "request_sent_to_scheduler_ts", "response_sent_to_client_ts",
-              "decode_finished_ts", "inference_time", "decode_throughput"},
-    "0.5.23": {"id", "finish_reason", "prompt_tokens", "weight_version", "num_retractions", "storage_prefetch_wait",
-               "storage_staging_wait", "forward_entry_time", "prefill_finished_time", "queue_time", "reasoning_tokens",
-               "completion_tokens", "cached_tokens", "weight_versions", "cached_tokens_details", "dp_rank", "e2e_latency",
-               "request_received_ts", "first_token_latency", "api_server_dispatch_finish_ts", "response_sent_to_client_ts",
-               "request_finished_ts", "decode_throughput"},
-}  # fmt: skip
+    "0.5.9": {
+        "id",
+        "finish_reason",
+        "prompt_tokens",
+        "weight_version",
+        "total_retractions",
+        "queue_time",
+        "prefill_launch_delay",
+        "prefill_launch_latency",
+        "prefill_finished_ts",
+        "completion_tokens",
+        "cached_tokens",
+        "cached_tokens_details",
+        "e2e_latency",
+        "request_received_ts",
+        "request_sent_to_scheduler_ts",
+        "response_sent_to_client_ts",
+        "decode_finished_ts",
+        "inference_time",
+        "decode_throughput",
+    },
+    "0.5.23": {
+        "id",
+        "finish_reason",
+        "prompt_tokens",
+        "weight_version",
+        "num_retractions",
+        "storage_prefetch_wait",
+        "storage_staging_wait",
+        "forward_entry_time",
+        "prefill_finished_time",
+        "queue_time",
+        "reasoning_tokens",
+        "completion_tokens",
+        "cached_tokens",
+        "weight_versions",
+        "cached_tokens_details",
+        "dp_rank",
+        "e2e_latency",
+        "request_received_ts",
+        "first_token_latency",
+        "api_server_dispatch_finish_ts",
+        "response_sent_to_client_ts",
+        "request_finished_ts",
+        "decode_throughput",
+    },
+}
 
 
 def body(text: str) -> dict[str, Any]:
@@ -112,7 +150,7 @@ def test_span_tree(role: str, stages: list[str]) -> None:
     scheduler = next(s for s in threads if s["name"].startswith("Scheduler"))
     mine = [s for s in spans if s.get("parentSpanId") == scheduler["spanId"]]
     assert [s["name"] for s in mine] == stages
-    for before, after in zip(mine, mine[1:], strict=False):
+    for before, after in pairwise(mine):
         assert after["links"][0]["spanId"] == before["spanId"]
     assert all(int(s["endTimeUnixNano"]) >= int(s["startTimeUnixNano"]) for s in by_id.values())
     assert len({s["traceId"] for s in spans}) == 1

@@ -15,14 +15,17 @@ from ridgeline.sim.tables import PERTURBABLE
 
 # the closed list of the design, layer by layer
 CAUSES = {
-    "queue": "arrival-overload burst running-cap over-reservation head-of-line priority-starvation slot-leak never-fits "
+    "queue": "arrival-overload burst running-cap over-reservation head-of-line priority-starvation slot-leak "
+    "never-fits "
     "limit-rejected scheduler-overhead",
     "prefill": "prompt-mix regression cold-start grammar multimodal lora",
     "decode": "batch-growth regression graph-miss spec-acceptance slow-rank prefill-interference token-stall",
-    "memory": "saturation retraction-storm leak oom-crash slots-exhausted host-oom no-token-limit retained-cache pool-misconfigured",
+    "memory": "saturation retraction-storm leak oom-crash slots-exhausted host-oom no-token-limit retained-cache "
+    "pool-misconfigured",
     "cache": "flushed prompt-drift key-split page-misaligned eviction scattered-routing disabled metric-artefact",
     "routing": "hot-key token-skew worker-out stale-load",
-    "disagg": "bootstrap prealloc transfer-slow transfer-stuck ratio abort-hold peer-lost room-mismatch config-mismatch staging",
+    "disagg": "bootstrap prealloc transfer-slow transfer-stuck ratio abort-hold peer-lost room-mismatch "
+    "config-mismatch staging",
     "frontend": "tokenizer detokenizer output-parser blocked-loop gateway slow-client",
     "storage": "tier-stall tier-miss",
     "fault": "hang crash wrong-output abort",

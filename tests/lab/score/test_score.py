@@ -14,9 +14,18 @@ from ridgeline.model.errors import InputError
 
 def result(cause: str, said: list[tuple[str, str]], verdict: str = "finding", **truth: Any) -> dict[str, Any]:
     known = {
-        "fault": cause, "cause": cause, "layer": cause.partition(".")[0], "healthy": cause == "healthy", "second": [],
-        "scope": {}, "onset": "2026-11-30T04:00:00+00:00", "answerable": "full", "route": "none", "severity": 2, "share": 1.0,
-    } | truth  # fmt: skip
+        "fault": cause,
+        "cause": cause,
+        "layer": cause.partition(".")[0],
+        "healthy": cause == "healthy",
+        "second": [],
+        "scope": {},
+        "onset": "2026-11-30T04:00:00+00:00",
+        "answerable": "full",
+        "route": "none",
+        "severity": 2,
+        "share": 1.0,
+    } | truth
     findings = [
         {"cause": c, "layer": c.partition(".")[0], "confidence": level, "scope": {"client": ["svc-1"]},
          "onset": "2026-11-30T04:00:07Z", "route": "none"}
@@ -68,8 +77,12 @@ def test_precision_lists_causes_without_findings() -> None:
 
 
 def test_pairs_need_both_members_right() -> None:
-    rows = {(a, b): (n, s) for a, b, n, s in measure.pairs_right([result("queue.arrival-overload", [("queue.arrival-overload", "low")]),
-                                                                 result(A, [(B, "low")])])}  # fmt: skip
+    rows = {
+        (a, b): (n, s)
+        for a, b, n, s in measure.pairs_right(
+            [result("queue.arrival-overload", [("queue.arrival-overload", "low")]), result(A, [(B, "low")])]
+        )
+    }
     assert rows[("queue.arrival-overload", A)] == (1, 0.0)
 
 
@@ -92,7 +105,10 @@ def test_seed_ranges() -> None:
             parse_seeds(wrong)
 
 
-SCRAPES = "#### scrape ts=100.0 took=0.1 status=200 url=http://h/metrics\nx 1\n#### scrape ts=200.0 took=0.1 status=200 url=u\nx 2\n"
+SCRAPES = (
+    "#### scrape ts=100.0 took=0.1 status=200 url=http://h/metrics\nx 1\n"
+    "#### scrape ts=200.0 took=0.1 status=200 url=u\nx 2\n"
+)
 
 
 def evidence(folder: Path) -> Path:

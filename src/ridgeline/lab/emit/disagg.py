@@ -22,13 +22,17 @@ def peer_lost(server: Server, ts: float, peer: str, count: int) -> Line:
     """The decode side gave up on a prefill server after missed heartbeats."""
     return Line(
         ts,
-        f"{prefix(server, ts, 0)}Lost connection with prefill instance (bootstrap_addr: {peer}), {count} requests affected",
+        f"{prefix(server, ts, 0)}Lost connection with prefill instance (bootstrap_addr: {peer}), "
+        f"{count} requests affected",
     )
 
 
 def down_reason(peer: str) -> str:
     """Why a request of a lost peer failed."""
-    return f"Prefill server with bootstrap_addr: {peer} is healthy before, but now it is down. Request (bootstrap_room) failed."
+    return (
+        f"Prefill server with bootstrap_addr: {peer} is healthy before, but now it is down. "
+        "Request (bootstrap_room) failed."
+    )
 
 
 def unreachable(server: Server, ts: float, peer: str) -> Line:
@@ -54,8 +58,8 @@ def page_mismatch(server: Server, ts: float, prefill_page: int, decode_page: int
     """The two sides disagree on the page size."""
     return Line(
         ts,
-        f"{prefix(server, ts, 0)}Page size mismatch: prefill server has page_size={prefill_page}, but decode server has "
-        f"page_size={decode_page}. Both must be the same.",
+        f"{prefix(server, ts, 0)}Page size mismatch: prefill server has page_size={prefill_page}, but decode server "
+        f"has page_size={decode_page}. Both must be the same.",
     )
 
 

@@ -16,7 +16,8 @@ def health_failed(server: Server, ts: float, last_beat_ts: float) -> Line:
     """The API server had no answer from the detokenizer for 20 seconds."""
     return Line(
         ts,
-        f"{prefix(server, ts)}Health check failed. Server couldn't get a response from detokenizer for last 20 seconds. "
+        f"{prefix(server, ts)}Health check failed. Server couldn't get a response from detokenizer for last 20 "
+        "seconds. "
         f"tic start time: {clock(ts - 20)[11:]}. last_heartbeat time: {clock(last_beat_ts)[11:]}",
     )
 
@@ -42,7 +43,8 @@ def dump_lines(server: Server, ts: float, path: str, finished: int, unfinished: 
         Line(ts, f"{prefix(server, ts)}Dumping requests before crash. self.crash_dump_folder='{folder}'"),
         Line(
             ts,
-            f"{prefix(server, ts)}Dumped {finished} finished and {unfinished} unfinished requests before crash to {path}",
+            f"{prefix(server, ts)}Dumped {finished} finished and {unfinished} unfinished requests before crash "
+            f"to {path}",
         ),
     ]
 

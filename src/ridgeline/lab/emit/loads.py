@@ -53,9 +53,13 @@ def core_new(server: Server, rank: int, s: Snapshot) -> dict[str, Any]:
             "kv_transfer_latency_ms": 0.0,
         },
         "queues": {
-            "waiting": int(s["waiting"]), "grammar": int(s["grammar"]), "paused": 0, "retracted": 0, "prealloc_ready": 0,
+            "waiting": int(s["waiting"]),
+            "grammar": int(s["grammar"]),
+            "paused": 0,
+            "retracted": 0,
+            "prealloc_ready": 0,
         },
-    }  # fmt: skip
+    }
 
 
 def core_middle(server: Server, rank: int, s: Snapshot) -> dict[str, Any]:
@@ -87,12 +91,16 @@ def answer(server: Server, ts: float, snapshots: tuple[Snapshot, ...]) -> str:
     if server.at == 0:
         return json.dumps(
             [
-                {"dp_rank": k, "num_reqs": int(s["running"]) + outside(server, s), "num_waiting_reqs": outside(server, s),
-                 "num_tokens": int(s["total_tokens"])}
+                {
+                    "dp_rank": k,
+                    "num_reqs": int(s["running"]) + outside(server, s),
+                    "num_waiting_reqs": outside(server, s),
+                    "num_tokens": int(s["total_tokens"]),
+                }
                 for k, s in enumerate(snapshots)
             ],
             separators=(",", ":"),
-        )  # fmt: skip
+        )
     if server.at == 1:
         cores = [core_middle(server, k, s) for k, s in enumerate(snapshots)]
         keys = ("num_running_reqs", "num_waiting_reqs", "num_used_tokens", "num_total_reqs")

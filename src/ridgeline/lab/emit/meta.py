@@ -157,7 +157,7 @@ def asked(server: Server, r: Request) -> dict[str, Any]:
         "return_hidden_states": False,
         "modalities": [r.modality] if r.modality else ([] if server.at == 2 else None),
         "session_params": None,
-        "lora_id": f"{abs(hash_text(r.lora)):032x}" if r.lora else None,
+        "lora_id": lora_id(r.lora) if r.lora else None,
         "custom_logit_processor": None,
         "bootstrap_host": "10.4.0.11" if r.room is not None else None,
         "bootstrap_port": 8998 if r.room is not None else None,
@@ -183,6 +183,11 @@ def asked(server: Server, r: Request) -> dict[str, Any]:
     if server.at > 0:
         obj["received_time"] = r.received_ts if server.at == 1 else mono(r.received_ts)
     return obj
+
+
+def lora_id(name: str) -> str:
+    """The id the server gives an adapter: all that level 1 of the logger leaves of its name."""
+    return f"{hash_text(name):016x}{hash_text(name[::-1]):016x}"
 
 
 def hash_text(text: str | None) -> int:

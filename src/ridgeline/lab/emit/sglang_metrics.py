@@ -54,7 +54,10 @@ GAUGES: Final[tuple[tuple[str, tuple[str | None, str | None, str | None]], ...]]
     ("lora_used", (None, "lora_pool_slots_used", "lora_pool_slots_used")),
     ("lora_total", (None, "lora_pool_slots_total", "lora_pool_slots_total")),
     ("lora_utilization", (None, "lora_pool_utilization", "lora_pool_utilization")),
-    ("bootstrap", ("num_prefill_prealloc_queue_reqs", "num_prefill_prealloc_queue_reqs", "num_prefill_bootstrap_queue_reqs")),
+    (
+        "bootstrap",
+        ("num_prefill_prealloc_queue_reqs", "num_prefill_prealloc_queue_reqs", "num_prefill_bootstrap_queue_reqs"),
+    ),
     ("inflight", ("num_prefill_inflight_queue_reqs",) * 3),
     ("prealloc", ("num_decode_prealloc_queue_reqs",) * 3),
     ("transfer", ("num_decode_transfer_queue_reqs",) * 3),
@@ -67,7 +70,7 @@ GAUGES: Final[tuple[tuple[str, tuple[str | None, str | None, str | None]], ...]]
     ("utilization", ("utilization",) * 3),
     ("new_token_ratio", (None, "new_token_ratio", "new_token_ratio")),
     ("graph", (None, "is_cuda_graph", "is_cuda_graph")),
-)  # fmt: skip
+)
 PID_GAUGES: Final = (("retracted_now", "num_retracted_reqs"), ("paused", "num_paused_reqs"))
 
 # concept → (name per release, dimensions each release labels by)
@@ -80,7 +83,11 @@ COUNTERS: Final[tuple[tuple[str, tuple[str | None, str | None, str | None], tupl
     ("structured", ("num_so_requests_total",) * 3, ((), (), ())),
     ("retracted", (None, "num_retracted_requests_total", "num_retracted_requests_total"), ((), (), ())),
     ("retracted_input", (None, "num_retracted_input_tokens_total", "num_retracted_input_tokens_total"), ((), (), ())),
-    ("retracted_output", (None, "num_retracted_output_tokens_total", "num_retracted_output_tokens_total"), ((), (), ())),
+    (
+        "retracted_output",
+        (None, "num_retracted_output_tokens_total", "num_retracted_output_tokens_total"),
+        ((), (), ()),
+    ),
     ("realtime", (None, "realtime_tokens_total", "realtime_tokens_total"), ((), ("mode",), ("mode",))),
     ("effective", (None, None, "prefill_effective_tokens_total"), ((), (), ("mode",))),
     ("graph_passes", (None, "cuda_graph_passes_total", "cuda_graph_passes_total"), ((), ("mode",), ("mode",))),
@@ -88,11 +95,18 @@ COUNTERS: Final[tuple[tuple[str, tuple[str | None, str | None, str | None], tupl
     ("stage_s", (None, None, "scheduler_stage_seconds_total"), ((), (), ("category", "forward_overlap"))),
     ("bootstrap_failed", ("num_bootstrap_failed_reqs_total",) * 3, ((), (), ())),
     ("transfer_failed", ("num_transfer_failed_reqs_total",) * 3, ((), (), ())),
-    ("http_requests", (None, "http_requests_total", "http_requests_total"), ((), ("endpoint", "method"), ("endpoint", "method"))),
-    ("http_responses", (None, "http_responses_total", "http_responses_total"),
-     ((), ("endpoint", "method", "status_code"), ("endpoint", "method", "status_code"))),
+    (
+        "http_requests",
+        (None, "http_requests_total", "http_requests_total"),
+        ((), ("endpoint", "method"), ("endpoint", "method")),
+    ),
+    (
+        "http_responses",
+        (None, "http_responses_total", "http_responses_total"),
+        ((), ("endpoint", "method", "status_code"), ("endpoint", "method", "status_code")),
+    ),
     ("cpu_s", (None, "process_cpu_seconds_total", "process_cpu_seconds_total"), ((), ("component",), ("component",))),
-)  # fmt: skip
+)
 BARE: Final = frozenset({"http_requests", "http_responses", "cpu_s"})
 """Concepts whose labels are their dimensions alone."""
 
@@ -198,9 +212,14 @@ def families(server: Server, counted: Counted) -> list[Family]:
                 labels = labelled(base_labels(server, concept, rank) | kept(dims, dims_of[at]))
                 found[labels] = merged(found.get(labels), histogram)
         out.append(
-            Family(f"sglang:{name}", "histogram", HELP.get(concept, concept), tuple(sorted(found.items(), key=lambda x: x[0])),
-                   bounds[at])
-        )  # fmt: skip
+            Family(
+                f"sglang:{name}",
+                "histogram",
+                HELP.get(concept, concept),
+                tuple(sorted(found.items(), key=lambda x: x[0])),
+                bounds[at],
+            )
+        )
     return out
 
 

@@ -97,7 +97,8 @@ def request_lines(server: Server, r: Request) -> list[str]:
     out: list[str] = []
     theirs = scheduler_stages(r)
     if theirs:
-        label = f"Scheduler [TP 0]  [PP 0]{f' [DP {rank}]' if server.dp_size > 1 else ''} (host:{host} | pid:{server.pid + 60 + rank})"
+        dp = f" [DP {rank}]" if server.dp_size > 1 else ""
+        label = f"Scheduler [TP 0]  [PP 0]{dp} (host:{host} | pid:{server.pid + 60 + rank})"
         attrs: list[tuple[str, str | int | float]] = [("tp_rank", "0"), ("pp_rank", "0")]
         if server.dp_size > 1:
             attrs.append(("dp_rank", str(rank)))
@@ -107,9 +108,14 @@ def request_lines(server: Server, r: Request) -> list[str]:
             line([*chained(trace, "scheduler", theirs), thread], "sglang", f"{server.pid}-s{rank}", "sglang server")
         )
     root = Span(
-        trace, "root", f"{role} Req {r.rid[:8]}", r.received_ts, end, attrs=root_attrs(server, r),
+        trace,
+        "root",
+        f"{role} Req {r.rid[:8]}",
+        r.received_ts,
+        end,
+        attrs=root_attrs(server, r),
         failed=r.message if r.finish == "abort" else None,
-    )  # fmt: skip
+    )
     own: list[Span] = [root]
     if mine:
         thread = Span(

@@ -63,7 +63,8 @@ def stats_line(server: Server, s: Stats) -> Line:
     preempted = f"Preemptions: {s.preemptions}, " if s.preemptions else ""
     return Line(
         s.ts,
-        f"{head(server, s.ts, 'loggers.py:335')}Engine {s.engine:03d}: Avg prompt throughput: {s.prompt_tps:.1f} tokens/s, "
+        f"{head(server, s.ts, 'loggers.py:335')}Engine {s.engine:03d}: "
+        f"Avg prompt throughput: {s.prompt_tps:.1f} tokens/s, "
         f"Avg generation throughput: {s.generation_tps:.1f} tokens/s, Running: {s.running} reqs, "
         f"Waiting: {s.waiting} reqs, {preempted}GPU KV cache usage: {100 * s.usage:.1f}%, "
         f"Prefix cache hit rate: {100 * s.hit_rate:.1f}%",
@@ -84,7 +85,8 @@ def received_line(server: Server, r: Request) -> Line:
     )
     return Line(
         r.received_ts,
-        f"{head(server, r.received_ts, 'request_logger.py:65')}Received request {r.rid}: params: {params}, lora_request: None.",
+        f"{head(server, r.received_ts, 'request_logger.py:65')}Received request {r.rid}: "
+        f"params: {params}, lora_request: None.",
     )
 
 

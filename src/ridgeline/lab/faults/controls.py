@@ -22,28 +22,50 @@ HEALTHY: Final = (
 
 DOUBLE: Final = (
     Fault(
-        "prefill.regression/and-cancelled", "prefill.regression",
+        "prefill.regression/and-cancelled",
+        "prefill.regression",
         "A slower build makes prefill slow, and a client with a short timeout leaves because of it.",
-        "prefill_forward", "replay", by="client", changes=(Change("prefill_token", times=(2.2, 2.6, 3.2)),),
-        traffic=(Traffic("cancel", (0.5, 0.6, 0.7)),), host=(Host("deploy-note"),), second=("client.cancelled",),
+        "prefill_forward",
+        "replay",
+        by="client",
+        changes=(Change("prefill_token", times=(2.2, 2.6, 3.2)),),
+        traffic=(Traffic("cancel", (0.5, 0.6, 0.7)),),
+        host=(Host("deploy-note"),),
+        second=("client.cancelled",),
         versions=SGLANG,
     ),
     Fault(
-        "frontend.detokenizer/and-prompt-drift", "frontend.detokenizer",
+        "frontend.detokenizer/and-prompt-drift",
+        "frontend.detokenizer",
         "The return path is slow, and at the same time a template change broke prefix sharing.",
-        "return", "replay", by="client", front=(Front("return_token", (0.0036, 0.0046, 0.006)),),
-        traffic=(Traffic("prefix_tokens", (1500, 1500, 1500), always=True), Traffic("few_groups", (6, 6, 6), always=True),
-                 Traffic("drift", (1, 1, 1))),
-        settings=(("max_total_num_tokens", 200_000),), second=("cache.prompt-drift",), versions=SGLANG,
+        "return",
+        "replay",
+        by="client",
+        front=(Front("return_token", (0.0036, 0.0046, 0.006)),),
+        traffic=(
+            Traffic("prefix_tokens", (1500, 1500, 1500), always=True),
+            Traffic("few_groups", (6, 6, 6), always=True),
+            Traffic("drift", (1, 1, 1)),
+        ),
+        settings=(("max_total_num_tokens", 200_000),),
+        second=("cache.prompt-drift",),
+        versions=SGLANG,
     ),
     Fault(
-        "memory.leak/and-tokenizer", "memory.leak",
+        "memory.leak/and-tokenizer",
+        "memory.leak",
         "KV tokens leak while tokenizing has become slow as well.",
-        "prefill_waiting", "replay",
-        changes=(Change("stolen_tokens", plus=(26_000, 28_000, 30_000), shape="ramp"), Change("tokenize", plus=(0.3, 0.36, 0.42))),
-        settings=(("max_total_num_tokens", 36_000),), second=("frontend.tokenizer",), versions=("0.5.9", "0.5.23"),
+        "prefill_waiting",
+        "replay",
+        changes=(
+            Change("stolen_tokens", plus=(26_000, 28_000, 30_000), shape="ramp"),
+            Change("tokenize", plus=(0.3, 0.36, 0.42)),
+        ),
+        settings=(("max_total_num_tokens", 36_000),),
+        second=("frontend.tokenizer",),
+        versions=("0.5.9", "0.5.23"),
     ),
-)  # fmt: skip
+)
 
 OUTSIDE: Final = (
     Fault(

@@ -16,7 +16,8 @@ FAULTS: Final = (
     Fault(
         "disagg.prealloc", "disagg.prealloc",
         "The decode pool is not full, but its reserve per request leaves nothing to allocate: requests wait.",
-        "decode_bootstrap", "simulate", changes=(Change("reserved_decode_tokens", times=(9.0, 11.0, 14.0), where="decode"),),
+        "decode_bootstrap", "simulate", changes=(Change("reserved_decode_tokens", times=(9.0, 11.0, 14.0),
+        where="decode"),),
         settings=(("max_total_num_tokens", 60_000),), needs=PD, versions=SGLANG,
         rules_out=("disagg.transfer-slow", "memory.saturation"),
     ),
@@ -36,7 +37,8 @@ FAULTS: Final = (
     Fault(
         "disagg.ratio", "disagg.ratio",
         "There are too few prefill servers for the traffic: they queue while decode idles.",
-        "prefill_waiting", "simulate", traffic=(Traffic("rate", (3.3, 3.6, 4.0)), Traffic("output_times", (0.5, 0.5, 0.5))),
+        "prefill_waiting", "simulate",
+        traffic=(Traffic("rate", (3.3, 3.6, 4.0)), Traffic("output_times", (0.5, 0.5, 0.5))),
         settings=(("max_total_num_tokens", 160_000),), needs=PD, versions=SGLANG,
         rules_out=("disagg.transfer-slow", "disagg.prealloc"),
     ),
@@ -52,14 +54,16 @@ FAULTS: Final = (
         "disagg.peer-lost", "disagg.peer-lost",
         "A prefill server died; the decode side loses its rooms.",
         "decode_transferred", "none", scope=("server",),
-        changes=(Change("hang", plus=(1, 1, 1), where="rank"), Change("down", plus=(1, 1, 1), where="rank", after_s=14.0)),
+        changes=(Change("hang", plus=(1, 1, 1), where="rank"), Change("down", plus=(1, 1, 1), where="rank",
+        after_s=14.0)),
         host=(Host("peer-lost"),), settings=(("disaggregation_waiting_timeout", 12.0),), needs=PD, versions=SGLANG,
         rules_out=("disagg.transfer-slow", "disagg.prealloc"),
     ),
     Fault(
         "disagg.room-mismatch", "disagg.room-mismatch",
         "Metadata of another room arrives at the decode side; the requests are failed.",
-        "decode_transferred", "replay", changes=(Change("link_fail", plus=(80, 200, 450)),), host=(Host("room-mismatch"),),
+        "decode_transferred", "replay", changes=(Change("link_fail", plus=(80, 200, 450)),),
+        host=(Host("room-mismatch"),),
         needs=PD, versions=("0.5.9", "0.5.23"), rules_out=("disagg.transfer-slow",),
     ),
     Fault(

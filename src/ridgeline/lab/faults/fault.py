@@ -8,7 +8,8 @@ FAULTS: Final = (
     Fault(
         "fault.hang", "fault.hang",
         "A collective never returns: the scheduler makes no progress while requests keep arriving.",
-        "decode_forward", "replay", changes=(Change("hang", plus=(1, 1, 1)),), host=(Host("watchdog"),), versions=SGLANG,
+        "decode_forward", "replay", changes=(Change("hang", plus=(1, 1, 1)),), host=(Host("watchdog"),),
+        versions=SGLANG,
         rules_out=("queue.arrival-overload", "memory.saturation"),
     ),
     Fault(

@@ -20,7 +20,8 @@ FAULTS: Final = (
     Fault(
         "frontend.output-parser", "frontend.output-parser",
         "Parsing structured output takes time that grows with its square; only those requests return late.",
-        "return", "replay", scope=("schema_set",), by="schema", front=(Front("parser", (4.0, 8.0, 16.0)),), versions=SGLANG,
+        "return", "replay", scope=("schema_set",), by="schema", front=(Front("parser", (4.0, 8.0, 16.0)),),
+        versions=SGLANG,
         rules_out=("decode.regression", "prefill.grammar"),
     ),
     Fault(
@@ -32,7 +33,7 @@ FAULTS: Final = (
     Fault(
         "frontend.gateway", "frontend.gateway",
         "The gateway in front holds requests before it forwards them; the servers are fine.",
-        "gateway", "none", front=(Front("gateway", (1.0, 2.5, 6.0)),), versions=SGLANG,
+        "gateway", "none", front=(Front("gateway", (1.0, 2.5, 6.0)),), needs=("workers",), versions=SGLANG,
         rules_out=("queue.arrival-overload", "client.load-generator"),
     ),
     Fault(

@@ -29,9 +29,10 @@ class Traffic:
 class Change:
     """An engine parameter (a key of the simulator's perturbable ones): ``value x times + plus``.
 
-    ``plus`` in seconds for times, else in the parameter's own unit; it begins ``after_s`` after the onset. ``where``: all | rank (one drawn DP rank or
-    worker) | prefill | decode | class (only the affected requests). ``shape``: step | ramp (in eight steps) |
-    pulses (a window of ``width_s`` every ``every_s``) | decay (a minute of falling steps).
+    ``plus`` in seconds for times, else in the parameter's own unit; it begins ``after_s`` after the onset.
+    ``where``: all | rank (one drawn DP rank or worker) | prefill | decode | class (only the affected requests).
+    ``shape``: step | ramp (in eight steps) | pulses (a window of ``width_s`` every ``every_s``) | decay (a minute
+    of falling steps).
     """
 
     parameter: str

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
@@ -121,8 +122,6 @@ TIMES: Final = re.compile(r'"(?:timestamp": "([\dT:.-]+)"|(?:request_received_ts
 
 def line_ts(line: str) -> float:
     """When a line was written, as far as it says; a line that does not is taken as late."""
-    from datetime import UTC, datetime
-
     found = STAMP.match(line)
     if found:
         day = datetime.fromisoformat(f"{found[1]}T{found[2]}:{found[3]}:{found[4]}").replace(tzinfo=UTC)

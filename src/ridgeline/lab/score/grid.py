@@ -1,4 +1,4 @@
-"""Which cases are recorded, fixed by seed range alone: fault x seed, with severity, share, version and ranks in turn."""
+"""Which cases are recorded, fixed by seed range alone: fault x seed; severity, share, version, ranks in turn."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -28,9 +28,14 @@ def cell_of(fault: Fault, at: int, seed: int) -> Cell:
     turn = seed + at
     many = "ranks" in fault.needs or "workers" in fault.needs
     return Cell(
-        fault.id, 1000 * at + seed, fault.versions[turn % len(fault.versions)], RATES[turn % len(RATES)],
-        2 + turn % 2 if many else None, 1 + (turn // len(fault.versions)) % 3, SHARES[(turn // 3) % len(SHARES)] if fault.by is not None else None,
-    )  # fmt: skip
+        fault.id,
+        1000 * at + seed,
+        fault.versions[turn % len(fault.versions)],
+        RATES[turn % len(RATES)],
+        2 + turn % 2 if many else None,
+        1 + (turn // len(fault.versions)) % 3,
+        SHARES[(turn // 3) % len(SHARES)] if fault.by is not None else None,
+    )
 
 
 def cells(first: int, last: int, only: tuple[str, ...] = ()) -> list[Cell]:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from statistics import median
-from typing import Any
+from typing import Any, Final
 
 from ridgeline.lab.score.twins import cause_pairs
 from ridgeline.stats.intervals import clopper_pearson
@@ -59,15 +59,34 @@ def wrong_and_confident(r: Result) -> bool:
     return confident(r) and not first_right(r)
 
 
+ALIASES: Final[dict[str, frozenset[str]]] = {
+    "client": frozenset({"client", "user"}),
+    "lora": frozenset({"lora", "lora_id", "lora_path"}),
+    "worker": frozenset({"worker", "server", "instance"}),
+    "server": frozenset({"worker", "server", "instance", "peer"}),
+    "dp_rank": frozenset({"dp_rank", "rank", "dp_rank_asked"}),
+    "schema_set": frozenset({"schema_set", "schema", "json_schema", "schema_hash"}),
+    "prompt_tokens": frozenset({"prompt_tokens", "prompt", "length"}),
+}
+"""Names under which a dimension of the truth may be said."""
+
+
 def scope_right(r: Result) -> bool | None:
-    """The first finding names a true dimension with a true value; None where the truth has no scope."""
+    """The first finding names a true dimension with a true value; None where the truth has no scope.
+
+    A range of prompt lengths counts as named when the dimension is.
+    """
     truth = {k: set(v) for k, v in r["truth"]["scope"].items() if v != ["*"]}
-    if not truth or not r["findings"]:
-        return None if not truth else False
-    said = r["findings"][0].get("scope") or {}
-    if any(k in said for k in ("prompt_tokens", "prompt")) and "prompt_tokens" in truth:
-        return True
-    return any(set(map(str, said.get(k, []))) & v for k, v in truth.items())
+    if not truth:
+        return None
+    said = (r["findings"][0].get("scope") or {}) if r["findings"] else {}
+    for name, values in truth.items():
+        for key, found in said.items():
+            if key.rsplit(".", 1)[-1] not in ALIASES.get(name, frozenset({name})):
+                continue
+            if name in ("prompt_tokens", "schema_set") or any(v in str(f) for v in values for f in found):
+                return True
+    return False
 
 
 def onset_error_s(r: Result) -> float | None:

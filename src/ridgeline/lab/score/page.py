@@ -15,8 +15,11 @@ def percent(value: float | None) -> str:
 
 def figure_rows(scores: dict[str, Score]) -> list[str]:
     """One row per arm."""
-    head = ["| evidence | faulty cases | cause first | in first three | layer | wrong and confident | scope | onset, median | route |",
-            "|---|---|---|---|---|---|---|---|---|"]  # fmt: skip
+    head = [
+        "| evidence | faulty cases | cause first | in first three | layer | wrong and confident | scope | "
+        "onset, median | route |",
+        "|---|---|---|---|---|---|---|---|---|",
+    ]
     for arm, s in scores.items():
         onset = "-" if s.onset_median_s is None else f"{s.onset_median_s:.0f} s"
         head.append(
@@ -78,21 +81,39 @@ def accuracy_page(results: list[Result], grid: str) -> str:
     checked = [r["recomputed"] for r in full if r.get("recomputed")]
     same, asked = sum(a for a, _ in checked), sum(b for _, b in checked)
     lines = [
-        "# Accuracy of `ridgeline diagnose` on the lab's incidents", "",
-        f"Written by `ridgeline lab score` ({grid}). Every case is played by the engine, written in real formats and diagnosed by a",
-        "process that sees only the evidence. A case counts if its users are worse off than in the healthy twin of the same seed:",
-        "a p95 at least 1.25 times as long, or 2 % more failures. Shares are means over faults, not over cases.", "",
-        *figure_rows(scores), "",
+        "# Accuracy of `ridgeline diagnose` on the lab's incidents",
+        "",
+        f"Written by `ridgeline lab score` ({grid}). Every case is played by the engine, written in real formats",
+        "and diagnosed by a process that sees only the evidence. A case counts if its users are worse off than in the",
+        "healthy twin of the same seed: a p95 at least 1.25 times as long, or 2 % more failures. Shares are means over",
+        "faults, not over cases.",
+        "",
+        *figure_rows(scores),
+        "",
         f"Healthy runs: {main.healthy}, of them taken for an incident: {main.false_alarms} "
         f"(95 % upper bound {percent(main.false_alarm_high)}). Runs in which `diagnose` failed: {main.failed}.",
         f"Outside the catalogue: {percent(main.abstained)} answered without a confident wrong cause. "
-        f"Claims that recompute: {same} of {asked} asked.", "",
-        "## Floors", "", *floor_rows(full), "",
-        "## Confusable pairs", "", "| cause | twin | pairs | both right |", "|---|---|---|---|",
-        *(f"| {a} | {b} | {n} | {percent(s)} |" for a, b, n, s in measure.pairs_right(full)), "",
-        "## Every fault", "", *fault_rows(full), "",
-        "## By severity and share", "", *severity_rows(full), "",
-    ]  # fmt: skip
+        f"Claims that recompute: {same} of {asked} asked.",
+        "",
+        "## Floors",
+        "",
+        *floor_rows(full),
+        "",
+        "## Confusable pairs",
+        "",
+        "| cause | twin | pairs | both right |",
+        "|---|---|---|---|",
+        *(f"| {a} | {b} | {n} | {percent(s)} |" for a, b, n, s in measure.pairs_right(full)),
+        "",
+        "## Every fault",
+        "",
+        *fault_rows(full),
+        "",
+        "## By severity and share",
+        "",
+        *severity_rows(full),
+        "",
+    ]
     return "\n".join(lines)
 
 

@@ -38,9 +38,13 @@ def ask(folder: Path) -> tuple[dict[str, Any] | None, float, str]:
     }
     try:
         done = subprocess.run(
-            command("diagnose", str(folder), "--format", "json"), capture_output=True, text=True, timeout=TIMEOUT_S, env=env,
+            command("diagnose", str(folder), "--format", "json"),
+            capture_output=True,
+            text=True,
+            timeout=TIMEOUT_S,
+            env=env,
             check=False,
-        )  # fmt: skip
+        )
     except subprocess.TimeoutExpired:
         return None, time.monotonic() - start, "timeout"
     took = time.monotonic() - start
