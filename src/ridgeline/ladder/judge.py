@@ -103,18 +103,17 @@ def judge(
     calibration: Mapping[str, Mapping[str, float]] | None = None,
 ) -> Judgement:
     """Judge one cause. `calibration` is {cause: {level: precision}} from `lab score`; it can only lower."""
-    heard = tuple(
-        Heard(part, sign, fact := fact_of(sign), says(fact.value, sign.op, sign.bound), twin)
-        for part, sign, twin in _signs(cause)
-    )
+    heard = tuple(_hear(fact_of, "required", sign) for sign in cause.required)
+    if all(h.answer is not False for h in heard):
+        # The rest is asked only where it can matter: most causes fall to their first sign.
+        heard += tuple(_hear(fact_of, part, sign, twin) for part, sign, twin in _others(cause))
     against = tuple(
         h
         for h in heard
         if (h.part in ("required", "twin") and h.answer is False) or (h.part == "absent" and h.answer is True)
     )
-    counted = [h for h in heard if h.part != "twin"]
-    total = sum(h.sign.weight for h in counted)
-    score = sum(h.sign.weight for h in counted if h.for_it) / total if total else 0.0
+    total = sum(sign.weight for sign in (*cause.required, *cause.supporting, *cause.absent))
+    score = sum(h.sign.weight for h in heard if h.part != "twin" and h.for_it) / total if total else 0.0
     caps, ceiling = _caps(cause, heard, baseline=baseline)
     level = _start(heard, score)
     level = min(level, ceiling)
@@ -123,9 +122,13 @@ def judge(
     return Judgement(cause, heard, against, round(score, 3), LEVELS[level], tuple(caps))
 
 
-def _signs(cause: Cause) -> list[tuple[str, Sign, str]]:
+def _hear(fact_of: FactOf, part: str, sign: Sign, twin: str = "") -> Heard:
+    fact = fact_of(sign)
+    return Heard(part, sign, fact, says(fact.value, sign.op, sign.bound), twin)
+
+
+def _others(cause: Cause) -> list[tuple[str, Sign, str]]:
     return [
-        *(("required", sign, "") for sign in cause.required),
         *(("supporting", sign, "") for sign in cause.supporting),
         *(("absent", sign, "") for sign in cause.absent),
         *(("twin", twin.sign, twin.cause) for twin in cause.twins),
