@@ -85,6 +85,12 @@ class Service:
         total = self.segments + len(scenario.segment_id)
         if total > len(st.seg):
             st = st._replace(seg=tables.grown(st.seg, max(total, 2 * len(st.seg))))
+        if self.settings.engine == "vllm":
+            longest = int((scenario["input_tokens"] + scenario["output_tokens"]).max()) // self.settings.page_size + 2
+            if longest > st.blocks.shape[1]:
+                wider = np.zeros((len(st.slot), max(longest, 2 * st.blocks.shape[1])), np.int32)
+                wider[: len(st.blocks), : st.blocks.shape[1]] = st.blocks
+                st = st._replace(blocks=wider)
         self.state = st
         for part in range(self.each):
             self._fill(scenario, done, part)

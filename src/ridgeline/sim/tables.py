@@ -3,8 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from ridgeline.sim.engine import params as p
-from ridgeline.sim.engine.state import State, allocate
+from ridgeline.sim.engine.state import State, allocate, grown
 from ridgeline.sim.settings import ROUTERS, SCHEDULE_POLICIES, SettingError, Settings, version_tuple
 from ridgeline.sim.timing import PS, TimeModel
 
@@ -163,8 +165,11 @@ def build(
             rank.now = rank.next_perturb
         root = st.node[r]
         root.parent, root.rank, root.alive, root.owner = -1, r, 1, -1
+    if s.engine == "vllm":
+        st = with_blocks(st, ranks, ranks + trees, s)
     g = st.g
-    g[p.G_TOP_NODE] = g[p.G_LIVE_NODES] = ranks + trees
+    g[p.G_TOP_NODE] += ranks + trees
+    g[p.G_LIVE_NODES] = g[p.G_TOP_NODE]
     g[p.G_RANKS], g[p.G_RANKS_EACH], g[p.G_WORKERS] = ranks, s.dp_size, s.workers
     g[p.G_DECODE_WORKERS], g[p.G_PD] = s.decode_workers, s.decode_workers > 0
     g[p.G_LOCKSTEP] = s.enable_dp_attention
@@ -181,4 +186,27 @@ def build(
     g[p.G_TREE_TOKENS] = s.max_tree_size
     g[p.G_SEED] = seed
     g[p.G_PERTURBED] = any(row[4] >= 0 for row in pairs)
+    return st
+
+
+def with_blocks(st: State, ranks: int, first: int, s: Settings) -> State:
+    """Add each rank's blocks to the node table (from row ``first``), all in its free queue."""
+    each = s.max_total_num_tokens // s.page_size
+    total = first + ranks * each
+    size = 4096
+    while size < 2 * total:
+        size *= 2
+    st = st._replace(node=grown(st.node, size), table=np.full(4 * size, -1, np.int32))
+    st.g[p.G_MASK] = 4 * size - 1
+    st.g[p.G_TOP_NODE] = ranks * each
+    for r in range(ranks):
+        low = first + r * each
+        rows = st.node[low : low + each]
+        rows["parent"] = -1
+        rows["rank"] = r
+        rows["hchild"] = np.arange(low - 1, low + each - 1)
+        rows["hnext"] = np.arange(low + 1, low + each + 1)
+        rows["hchild"][0] = rows["hnext"][-1] = -1
+        queue = st.queue[r * p.QUEUES + p.BLOCKS]
+        queue.head, queue.tail, queue.n = low, low + each - 1, each
     return st

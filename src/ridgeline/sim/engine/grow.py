@@ -11,5 +11,6 @@ from ridgeline.sim.engine.tree import put
 def rehash(st: State) -> None:
     """Enter every live node but the roots anew."""
     for n in range(cells(st)[p.G_TOP_NODE]):
-        if nodes(st)[n].alive and nodes(st)[n].parent >= 0:
+        x = nodes(st)[n]
+        if (x.alive and x.parent >= 0) or (x.parent < 0 and x.inheap):
             put(st, n)

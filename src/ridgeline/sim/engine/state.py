@@ -72,7 +72,7 @@ class State(NamedTuple):
     perturbations (from, to, code, rank, class, times per mille, plus), and what a user's policy sees.
     ``wide`` stacks token-gap counts per rank, KV residues per rank, adapter slots per rank (ids, then last
     uses), and the times at which each worker's tokenizers come free. ``scratch`` is sorting room, ``table``
-    the child table of the trees, ``g`` single numbers (``G_…`` in `params`).
+    the child table of the trees, ``blocks`` who has which block (vLLM), ``g`` single numbers (``G_…`` in `params`).
     """
 
     req: Any
@@ -86,6 +86,7 @@ class State(NamedTuple):
     wide: Any
     scratch: Any
     table: Any
+    blocks: Any
     g: Any
 
 
@@ -119,7 +120,7 @@ def allocate(requests: int, ranks: int, slots: int, columns: int, perturbations:
         log=record(4096 if logging else 1, LOG),
         param=np.zeros((3 * ranks + perturbations + 4, p.PARAMS), np.int64),
         wide=np.zeros((4 * ranks, max(columns, WIDE)), np.int64), scratch=np.zeros((7, 1024), np.int64),
-        table=np.full(4 * nodes, -1, np.int32), g=g,
+        table=np.full(4 * nodes, -1, np.int32), blocks=np.zeros((1, 1), np.int32), g=g,
     )  # fmt: skip
     for name in ("chunk", "heap", "root", "tree"):
         state.rank[name] = -1

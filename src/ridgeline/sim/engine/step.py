@@ -19,6 +19,7 @@ from ridgeline.sim.engine.queues import leave_wait, push, remove, wait
 from ridgeline.sim.engine.records import note, note_step
 from ridgeline.sim.engine.state import State
 from ridgeline.sim.engine.tables import cells, lists, logs, nodes, param, ranks, reqs, scratch, slots
+from ridgeline.sim.engine.vllm import drop, free_blocks, tokens_out, vllm_step
 
 
 @jit
@@ -64,7 +65,14 @@ def complete(st: State, r: int, t: int) -> None:
     rk = ranks(st)[r]
     if rk.kind != 0:
         rk.stirred = 1
-    if rk.kind == 1:
+    if param(st)[r, p.FAMILY] == p.VLLM:
+        if rk.kind == 2 and cells(st)[p.G_LOGGING] == 1 and rk.decodes % param(st)[r, p.LOG_EVERY] == 0:
+            note(st, t, r, p.LOG_DECODE, rk.running, rk.emitted - rk.log_tokens, t - rk.log_at, rk.dur, rk.decodes, 0)
+            rk.log_tokens = rk.emitted
+            rk.log_at = t
+        if rk.kind != 0:
+            tokens_out(st, r, t)
+    elif rk.kind == 1:
         complete_prefill(st, r, t)
         if rk.mixing:
             drop_finished(st, r, t)
@@ -204,8 +212,12 @@ def cancel_due(st: State, r: int, t: int) -> None:
         if best < 0:
             break
         last = best
-        leave(st, r, best)
-        release(st, r, best, True)
+        if param(st)[r, p.FAMILY] == p.VLLM:
+            drop(st, r, best)
+            free_blocks(st, r, best)
+        else:
+            leave(st, r, best)
+            release(st, r, best, True)
         refuse(st, r, best, t, p.CANCELLED)
     if rk.chunk >= 0 and reqs(st)[rk.chunk].cancel > 0:
         if reqs(st)[rk.chunk].cancel <= t:
@@ -289,7 +301,14 @@ def boundary(st: State, r: int, t: int, cut: int, lockstep: bool, order_fn: Call
         poll_prefill(st, r, t)
     wait_list = lists(st)[r * p.QUEUES + p.WAIT]
     box = lists(st)[r * p.QUEUES + p.BOX]
-    while True:
+    while param(st)[r, p.FAMILY] == p.VLLM:
+        stop = min(cut, rk.next_ready, rk.next_cancel, rk.next_perturb)
+        if box.head >= 0:
+            stop = min(stop, reqs(st)[box.head].ready)
+        if vllm_step(st, r, t, stop):
+            return
+        break
+    while param(st)[r, p.FAMILY] == p.SGLANG:
         if role != p.DECODE_ROLE and admit(st, r, t, order_fn):
             launch_prefill(st, r, t, lockstep)
             return

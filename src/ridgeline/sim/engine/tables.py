@@ -23,7 +23,8 @@ TABLES: dict[str, tuple[str, Any, int]] = {
     "reqs": ("req", state.REQUEST, 1), "ranks": ("rank", state.RANK, 1), "nodes": ("node", state.NODE, 1),
     "slots": ("slot", state.SLOT, 1), "lists": ("queue", state.QUEUE, 1), "segs": ("seg", state.SEG, 1),
     "logs": ("log", state.LOG, 1), "param": ("param", np.int64, 2), "wide": ("wide", np.int64, 2),
-    "scratch": ("scratch", np.int64, 2), "table": ("table", np.int32, 1), "cells": ("g", np.int64, 1),
+    "scratch": ("scratch", np.int64, 2), "table": ("table", np.int32, 1), "blocks": ("blocks", np.int32, 2),
+    "cells": ("g", np.int64, 1),
 }  # fmt: skip
 """Accessor, field of `State`, element type, dimensions."""
 
@@ -81,6 +82,11 @@ def scratch(st: State) -> Any:
 def table(st: State) -> Any:
     """The child table of the trees."""
     return st.table
+
+
+def blocks(st: State) -> Any:
+    """Which blocks a request has, by its row (vLLM)."""
+    return st.blocks
 
 
 def cells(st: State) -> Any:

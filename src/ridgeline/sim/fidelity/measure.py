@@ -36,7 +36,9 @@ THIN_STRETCH: Final = 1.5
 """Bounds grow by this where fewer than `FEW` requests were fitted, or no stamps of the engine."""
 NEAR: Final = 1.3
 """A fit whose loss is within this factor of the best could as well be the true one."""
-MOST_SPREAD: Final = 0.5
+MOST_SPREAD: Final = 0.3
+DEVIATIONS: Final = 2.6
+"""Standard deviations on each side: 95 % where the deviation itself comes from half a dozen blocks."""
 MOST: Final = 8000
 """Requests simulated at most: a longer traffic is cut (half of them before the split)."""
 
@@ -86,8 +88,9 @@ def fidelity(
     run, predicted = simulated(traffic, best, runner)
     members = [simulated(traffic, member, runner)[1] for member in refits(traffic, best, train, runner, known, seed)]
     steady = min(speed_spread(traffic, run, best, train), MOST_SPREAD)
-    # a server as fast and as slow as its own training part makes likely (two deviations)
-    speeds = [simulated(traffic, paced(best, f), runner)[1] for f in (1 / (1 + 2 * steady), 1 + 2 * steady)]
+    # a server as fast and as slow as its own training part makes likely
+    wide = 1 + DEVIATIONS * steady
+    speeds = [simulated(traffic, paced(best, factor), runner)[1] for factor in (1 / wide, wide)]
     speeds += [simulated(traffic, f, runner)[1] for f in found[1:] if could_be(f, best)]
     earlier = drift(traffic, best, train, runner, known)
     beyond = outside(run.steps, run.last, train, test)
