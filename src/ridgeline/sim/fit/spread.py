@@ -12,6 +12,7 @@ from ridgeline.sim.fit.run import Run
 
 BLOCKS: Final = 6
 FEWEST_TO_TRIM: Final = 5
+FAR: Final = 6.0
 FEWEST: Final = 4
 """Requests a block needs to say anything."""
 
@@ -19,7 +20,7 @@ FEWEST: Final = 4
 def speed_spread(traffic: Traffic, run: Run, fitted: Fitted, rows: NDArray[np.int64]) -> float:
     """Standard deviation, over blocks of consecutive requests, of observed time over fitted time of the same work.
 
-    Of five blocks and more the one furthest off is left out: a cold start is not how the server goes on.
+    Of five blocks and more one that stands far off all others is left out: a cold start is not how a server goes on.
     """
     system = equations(traffic, run, rows, traffic.arrival_s + fitted.front_s)
     told = system.work @ fitted.coefficients
@@ -34,5 +35,8 @@ def speed_spread(traffic: Traffic, run: Run, fitted: Fitted, rows: NDArray[np.in
         return 0.0
     told_apart = np.array(ratios)
     if len(told_apart) >= FEWEST_TO_TRIM:
-        told_apart = np.delete(told_apart, np.argmax(np.abs(told_apart - np.median(told_apart))))
+        furthest = int(np.argmax(np.abs(told_apart - np.median(told_apart))))
+        others = np.delete(told_apart, furthest)
+        if abs(told_apart[furthest] - float(np.mean(others))) > FAR * float(np.std(others, ddof=1)):
+            told_apart = others
     return float(np.std(told_apart, ddof=1))
