@@ -192,3 +192,18 @@ def test_probes_run_but_do_not_count() -> None:
     traffic = traffic_of(view(request(1), request(2, probe=True)))
     assert traffic.n == 2
     assert traffic.measured.tolist() == [True, False]
+
+
+def test_damaged_counts_and_clocks_do_not_stop_the_rest() -> None:
+    traffic = traffic_of(
+        view(
+            request(1),
+            request(2, prompt_tokens=-5),
+            request(3, prompt_tokens=1 << 60),
+            request(4, received_ts=float("inf")),
+            request(5, completion_tokens=1 << 60, max_new_tokens=-7),
+        )
+    )
+    assert traffic.rids == ("r1", "r5")
+    assert traffic.scenario["output_tokens"].max() <= 1 << 30
+    assert any("2 requests" in note or "3 requests" in note for note in traffic.notes)

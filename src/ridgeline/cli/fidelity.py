@@ -36,11 +36,13 @@ def fidelity(
     from ridgeline.cli.evidence import watched
     from ridgeline.model.errors import InputError
     from ridgeline.scenario.from_bundle import traffic_of
+    from ridgeline.scenario.model import ScenarioError
     from ridgeline.sim.fidelity.contract import to_json, to_text
     from ridgeline.sim.fidelity.measure import fidelity as run
     from ridgeline.sim.fit.configured import configured
     from ridgeline.sim.fit.engine import engine_run
     from ridgeline.sim.fit.lines import decode_lines
+    from ridgeline.sim.settings import SettingError
     from ridgeline.sim.warm import warm
 
     if not 0.05 <= split <= 0.95:
@@ -49,7 +51,10 @@ def fidelity(
         raise InputError("fidelity reads recorded runs: capture the server first, then give the folder")
     warm(say=not quiet)
     with watched(sources, for_="60s", label=label, tz=tz, year=year, quiet=quiet) as view:
-        answer = run(traffic_of(view), configured(view), engine_run, split, decode_lines(view))
+        try:
+            answer = run(traffic_of(view), configured(view), engine_run, split, decode_lines(view))
+        except (ScenarioError, SettingError) as error:
+            raise InputError(f"the evidence describes what cannot be simulated: {error}") from error
     if not quiet:
         if format == "json":
             print(json.dumps(to_json(answer), indent=1, ensure_ascii=False, allow_nan=False))

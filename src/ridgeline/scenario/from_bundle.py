@@ -6,6 +6,7 @@ of an n > 1 request; they are put back from what the client and the request log 
 (no token, no stamp) are left out and counted in a note.
 """
 
+import math
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -38,6 +39,9 @@ GROUPS_SQL: Final = """
 """
 HASHES_SQL: Final = "SELECT rid, grain, hashes FROM prompts WHERE hashes IS NOT NULL AND grain > 0"
 CONTEXT_SQL: Final = "SELECT max(context_len), max(engine) FROM servers"
+
+MOST_TOKENS: Final = 1 << 30
+"""A count beyond this is damage, not a request."""
 
 Row = dict[str, Any]
 
@@ -170,13 +174,13 @@ def tokens_per_char(rows: Sequence[Row]) -> float | None:
 def request_of(row: Row, client: Row | None, rate: float | None, usual: int, context: int | None) -> Asked | None:
     """The request behind one row; None where not even its prompt length is known."""
     both = (row, client or row)
-    prompt = next((r["prompt_tokens"] for r in both if r["prompt_tokens"]), None)
+    prompt = next((r["prompt_tokens"] for r in both if (r["prompt_tokens"] or 0) > 0), None)
     if prompt is None and rate is not None:
         chars = next((r["prompt_chars"] for r in both if r["prompt_chars"]), None)
         prompt = max(1, round(chars * rate)) if chars else None
-    if prompt is None:
-        return None
     arrival = float(row["received_ts"])
+    if prompt is None or prompt > MOST_TOKENS or not math.isfinite(arrival):
+        return None
     if client is not None and arrival == int(arrival):
         arrival = float(client["received_ts"])  # a log that knows whole seconds only
     # SGLang first computes the shared prompt of n > 1, then hands the parts to the scheduler
@@ -198,9 +202,14 @@ def request_of(row: Row, client: Row | None, rate: float | None, usual: int, con
     elif row["state"] == "rejected" and ends:
         cancel = max(float(min(ends)), arrival)  # retracted into a full queue: it is gone from then on
     return Asked(
-        str(row["rid"]), arrival, int(prompt), max(1, int(output)), max(1, int(limit), int(output)), cancel,
+        str(row["rid"]), arrival, int(prompt), between(output), between(max(limit, output)), cancel,
         measured=finished and not row["probe"], row=row, client=client, part=part,
     )  # fmt: skip
+
+
+def between(tokens: int) -> int:
+    """A token count that a request can have."""
+    return min(max(int(tokens), 1), MOST_TOKENS)
 
 
 def stamps_of(one: Asked, origin: float) -> dict[str, float]:
