@@ -207,6 +207,8 @@ def _notes(prompts: Prompts, assumed: Setting, page: int | None, finest: int, pa
         out.append("numbers of blocks show no content: prompt-drift cannot be told and stands under never-seen")
     if prompts.cut.any():
         out.append(f"{int(prompts.cut.sum())} prompts are cut and their length is not said: only what is shown counts")
+    if parts.unseen.any():
+        out.append("what the log cut out may have hit: with it, hits are a lower bound")
     if assumed.off:
         out.append("the prefix cache is switched off: the hits are what it would have found")
     return tuple(out)

@@ -56,7 +56,7 @@ def test_unknown_namespace_stays_null() -> None:
 
 
 def test_grain_grows_with_the_source() -> None:
-    for hashes, grain in ((0, 1), (2_000_000, 16), (6_000_000, 64)):
+    for hashes, grain in ((0, 1), (6_000_000, 16), (12_000_000, 64)):
         (row,) = rows_of_prompts([ids(1, BODY)], Book(hashes=hashes))
         assert (row["grain"], len(row["hashes"])) == (grain, -(-len(BODY) // grain))
 

@@ -16,7 +16,7 @@ from ridgeline.signals.rows import Reading, Rows, rows_of
 
 # Grains, and how many hashes of a source are kept at each before the next: exact to a page of 1 while it is small.
 GRAINS: Final[dict[str, tuple[int, ...]]] = {"tokens": (1, 16, 64), "chars": (4, 64, 256)}
-GRAIN_HASHES: Final = (2_000_000, 6_000_000)
+GRAIN_HASHES: Final = (6_000_000, 12_000_000)
 KEPT_UNITS: Final = 16_000_000  # units of earlier prompts held for comparison
 COMPARED: Final = 50_000  # prompts of one source that are compared; later ones are hashed only
 SHORT: Final = 64  # prompts below this many units are compared with the one before them as well
