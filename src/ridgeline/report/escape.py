@@ -20,7 +20,7 @@ def plain(text: str, limit: int = 500) -> str:
 
 def markdown(text: str, limit: int = 500) -> str:
     """`plain`, with the characters that Markdown or HTML would act on escaped."""
-    return re.sub(r"([\\`*_\[\]<>|#])", r"\\\1", plain(text, limit))
+    return re.sub(r"([\\`*\[\]<>|])", r"\\\1", plain(text, limit))
 
 
 def _shown(match: re.Match[str]) -> str:
