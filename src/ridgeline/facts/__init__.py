@@ -40,6 +40,7 @@ MEASURES: Final[dict[str, Callable[..., Fact]]] = {
     "slack_share": queue.slack_share,
     "usage_when_queued": queue.usage_when_queued,
     "backlog_s": backlog.backlog_s,
+    "queued": backlog.queued,
     "priority_gap": backlog.priority_gap,
     "overload": backlog.overload,
     "behind_giants": backlog.behind_giants,

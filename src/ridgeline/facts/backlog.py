@@ -9,8 +9,15 @@ from ridgeline.facts.change import change
 from ridgeline.facts.make import bounds, found, lacking, restated, rounded
 from ridgeline.facts.points import ready
 from ridgeline.facts.prefill import giant_prefill, waits_behind_giants
-from ridgeline.facts.queue import at_cap_share, queue_motion, slack_share, usage_when_queued
-from ridgeline.facts.requests import reserve_ratio
+from ridgeline.facts.queue import (
+    at_cap_share,
+    queue_motion,
+    queue_pressure,
+    slack_share,
+    usage_when_queued,
+    waiting_share,
+)
+from ridgeline.facts.requests import reserve_ratio, seconds, slice_share
 from ridgeline.model.fact import Fact
 
 BACKLOG: Final = """
@@ -36,6 +43,26 @@ def backlog_s(view: View) -> Fact:
     return found(
         view, seconds, "s", n, cites, pending=pending, tps=rounded(tps, 4), seconds=rounded(seconds), stated=stated
     )
+
+
+def queued(view: View) -> Fact:
+    """Whether waiting is a state that users feel: one waits for every five that hold a slot, or starts are mostly wait.
+
+    The second form: one slow start in ten waits a second or more, at least half of the slower starts' TTFT is
+    queue_time, and a queue stood at a fifth of the load points (where there are any). Few wait at once where
+    requests hold their slots for long, and yet each of them may wait for seconds.
+    """
+    pressure = queue_pressure(view)
+    told = dict(pressure.statement.figures)
+    if pressure.value is not None and pressure.value >= 0.2:
+        return restated(pressure, True, "", "queue_pressure")
+    wait, share, stood = seconds(view, "queue_s", 0.9), slice_share(view, "queue"), waiting_share(view)
+    if wait.value is not None and share.value is not None:
+        felt = wait.value >= 1 and share.value >= 0.5 and (stood.value is None or stood.value >= 0.2)
+        if felt:
+            beside = {"waiting": told.get("waiting"), "busy": told.get("busy")}
+            return restated(wait, True, "", "queued.felt", share=share.value, **beside)
+    return pressure if pressure.value is None else restated(pressure, False, "", pressure.statement.key)
 
 
 LEFT_BEHIND: Final = """
@@ -83,20 +110,23 @@ def priority_gap(view: View) -> Fact:
 def overload(view: View) -> Fact:
     """Whether more comes in than is served: arrivals up by a third, or seconds of work pending that do not drain.
 
-    The second form needs no baseline; it holds only while neither the pool nor a running limit explains the queue.
+    Neither form holds where the pool or a running limit explains the queue (DESIGN §1, A1b): what comes in could
+    then be served with more of that. The second form needs no baseline.
     """
+    usage, capped = usage_when_queued(view), at_cap_share(view)
+    full, limited = (usage.value or 0.0) >= 0.9, (capped.value or 0.0) >= 0.7
+    if limited:
+        return restated(capped, False, "", "at_cap_share")
+    if full:
+        return restated(usage, False, "", "usage_when_queued")
     grown = change(view, "arrival_rate")
     if grown.value is not None and grown.value >= 1.3:
         return restated(grown, True, "", "overload.arrivals")
     work, motion = backlog_s(view), queue_motion(view)
     if work.value is None or motion.value is None:
         return restated(grown, False, "", "overload.arrivals") if grown.value is not None else work
-    usage, capped = usage_when_queued(view), at_cap_share(view)
-    explained = (usage.value or 0.0) >= 0.9 or (capped.value or 0.0) >= 0.7
     giants = behind_giants(view).value is True
-    value = (
-        work.value >= 5 and motion.value in ("flat", "growing") and not (explained or giants or grown.value is not None)
-    )
+    value = work.value >= 5 and motion.value in ("flat", "growing") and not (giants or grown.value is not None)
     return restated(work, bool(value), "", "overload.backlog", motion=motion.value)
 
 

@@ -1,7 +1,8 @@
 """Load points: what every kind of evidence says of one rank at one moment, in one table.
 
 `points` has batch lines, stats lines, scrapes and load answers side by side; `lane` keeps, for each role, the one
-kind that says most (step lines, then scrapes, stats lines, loads, prefill lines), so that nothing counts twice.
+kind that says most (step lines, then scrapes, stats lines, loads, prefill lines), so that nothing counts twice;
+`totals` is the queue of all places of `lane` together at each moment.
 `busy` is the number of requests that hold a slot: on a prefill line running excludes the batch itself, so new_seq
 is added. `usage` is the fullest pool (hybrid models print several). `cap` is the stated running limit of the rank.
 """
@@ -115,6 +116,31 @@ best AS (
 SELECT p.* FROM points p JOIN best b ON coalesce(p.role, '') = b.r AND p.class = b.class
 """
 
+# The whole queue at each moment: what each place last said, added up. Lines of an idle rank between those of a loaded
+# one are no movement. A boot that a later one of the same place replaced counts no longer.
+TOTALS: Final = """
+CREATE TABLE totals AS
+WITH told AS (
+    SELECT ord, ts, waiting, place, concat_ws(' ', role, dp_rank, replica) AS seat, coalesce(server, '') AS boot,
+        source, line
+    FROM lane WHERE waiting IS NOT NULL
+),
+reach AS (SELECT seat, boot, place, min(ord) AS lo, max(ord) AS hi, arg_max(waiting, ord) AS left_over
+    FROM told GROUP BY ALL),
+gone AS (
+    SELECT (SELECT min(b.lo) FROM reach b WHERE b.seat = a.seat AND b.boot <> a.boot AND b.lo > a.hi) AS ord,
+        a.left_over
+    FROM reach a
+),
+steps AS (
+    SELECT ord, waiting - lag(waiting, 1, 0) OVER (PARTITION BY place ORDER BY ord) AS step FROM told
+    UNION ALL
+    SELECT ord, -left_over FROM gone WHERE ord IS NOT NULL
+),
+moved AS (SELECT ord, sum(sum(step)) OVER (ORDER BY ord) AS waiting FROM steps GROUP BY ord)
+SELECT t.ord, t.ts, m.waiting, t.source, t.line FROM told t JOIN moved m USING (ord)
+"""
+
 # A client's file and the server's own records are two rows of one request: where the server's are known, they count.
 ASKS: Final = """
 CREATE VIEW asks AS
@@ -129,13 +155,13 @@ _MADE: Final[WeakSet[duckdb.DuckDBPyConnection]] = WeakSet()
 
 
 def ready(view: View) -> View:
-    """The same view with `points`, `lane` and `asks` on its connection; made once."""
+    """The same view with `points`, `lane`, `totals` and `asks` on its connection; made once."""
     if view.con not in _MADE:
         cursor = view.con.cursor()
         try:
             cursor.execute(KNOWN)
         except duckdb.CatalogException:
-            for statement in (POINTS, LANE, ASKS):
+            for statement in (POINTS, LANE, TOTALS, ASKS):
                 cursor.execute(statement)
         _MADE.add(view.con)
     return view

@@ -61,6 +61,7 @@ def queue_pressure(view: View) -> Fact:
         "ratio",
         n,
         cites,
+        key="queue_pressure" if queued else "queue_pressure.none",
         queued=queued,
         waiting=rounded(waiting),
         busy=rounded(busy),
@@ -70,31 +71,32 @@ def queue_pressure(view: View) -> Fact:
 
 MOTION: Final = """
 WITH rows AS (
-    SELECT ord, ts, waiting, source, line FROM lane
-    WHERE waiting IS NOT NULL AND ($since::DOUBLE IS NULL OR ts >= $since) AND ($until::DOUBLE IS NULL OR ts <= $until)
+    SELECT ord, ts, waiting, source, line FROM totals
+    WHERE ($since::DOUBLE IS NULL OR ts >= $since) AND ($until::DOUBLE IS NULL OR ts <= $until)
 ),
 live AS (SELECT * FROM rows WHERE ord >= (SELECT min(ord) FROM rows WHERE waiting > 0)),
-thirds AS (SELECT *, ntile(3) OVER (ORDER BY ord) AS third FROM live)
+parts AS (SELECT *, ntile(3) OVER (ORDER BY ord) AS third, ntile(20) OVER (ORDER BY ord) AS part FROM live)
 SELECT count(*) AS n, avg(waiting) FILTER (WHERE third = 1) AS early,
-    avg(waiting) FILTER (WHERE third = (SELECT max(third) FROM thirds)) AS late, max(waiting) AS peak,
+    avg(waiting) FILTER (WHERE third = (SELECT max(third) FROM parts)) AS late,
+    avg(waiting) FILTER (WHERE part = (SELECT max(part) FROM parts)) AS end_level, max(waiting) AS peak,
     arg_min(waiting, ord) AS first, arg_max(waiting, ord) AS last, max(ts) - min(ts) AS span_s,
     (SELECT count(*) FROM rows) AS seen,
     (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
      FROM (SELECT source, min(line) AS a, max(line) AS b FROM rows GROUP BY source)) AS cites
-FROM thirds
+FROM parts
 """
 
 
 def queue_motion(view: View) -> Fact:
-    """How the queue moves from its first point on: none, growing, flat, draining, drained."""
-    n, early, late, peak, first, last, span_s, seen, cites = ready(view).one(MOTION, bounds(view))
+    """How the queue of all ranks together moves from its first point on: none, growing, flat, draining, drained."""
+    n, early, late, end_level, peak, first, last, span_s, seen, cites = ready(view).one(MOTION, bounds(view))
     if not seen:
         return lacking("waiting requests", HOW_QUEUE)
     if not n:
-        return found(view, "none", "", seen, cites, first=0, last=0, peak=0, span_s=None)
+        return found(view, "none", "", seen, cites, key="queue_motion.none", first=0, last=0, peak=0, span_s=None)
     if n < 2:
         return lacking("a second load point", "a longer stretch of the same source", n)
-    if peak >= 4 and last <= 0.05 * peak:
+    if peak >= 4 and last <= 0.05 * peak and end_level <= 0.25 * peak:
         motion = "drained"
     elif late >= 1.2 * early:
         motion = "growing"

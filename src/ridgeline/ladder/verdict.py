@@ -28,12 +28,14 @@ def healthy(book: Book, asked: Asked, judged: Sequence[Judgement]) -> tuple[bool
     worse = [
         book.ask("change", of="seconds", what=w, q=q) for w, q in (("ttft_s", 0.95), ("e2e_s", 0.95), ("tpot_s", 0.5))
     ]
-    facts = (points, rates, queue, events, errors, peak, *worse)
     outcomes = book.ask("outcome_share", what="error")
+    late, queued = book.ask("seconds", what="ttft_s", q=0.95), book.ask("slice_share", part="queue")
+    waited = (late.value or 0) >= 1 and (queued.value or 0) >= 0.5
+    facts = (points, rates, queue, events, errors, peak, *worse, late, queued)
     checks = (
         ("few-points", (points.value or 0) >= ENOUGH_POINTS),
         ("no-rate", (rates.value or 0) >= ENOUGH_RATES),
-        ("queue", queue.value is not None and queue.value < 0.2),
+        ("queue", queue.value is not None and queue.value < 0.2 and not waited),
         ("pool-full", peak.value is None or peak.value < 0.97),
         ("events", events.value == 0),
         ("unread-errors", errors.value == 0),
