@@ -158,7 +158,7 @@ def request_log(path: Path) -> Scenario:
         limit = sampling.get("max_new_tokens") if isinstance(sampling, dict) else None
         rank = obj.get("routed_dp_rank", obj.get("data_parallel_rank"))
         priority = obj.get("priority")
-        columns["arrival_ps"].append(round(at * 1_000_000) * (PS // 1_000_000))
+        columns["arrival_ps"].append(round(at * 1_000_000))
         columns["input_tokens"].append(prompt)
         columns["output_tokens"].append(max(1, made))
         columns["max_new_tokens"].append(max(limit if isinstance(limit, int) else 0, made, 1))
@@ -167,5 +167,8 @@ def request_log(path: Path) -> Scenario:
     if not columns["arrival_ps"]:
         raise ScenarioError(f"{path}: {seen} finished requests, none with a time and lengths")
     arrays = {name: np.array(values, np.int64) for name, values in columns.items()}
-    arrays["arrival_ps"] -= arrays["arrival_ps"].min()
+    since = arrays["arrival_ps"] - arrays["arrival_ps"].min()
+    if since.max() >= 2**62 // (PS // 1_000_000):
+        raise ScenarioError(f"{path}: its stamps span more than 50 days; cut the log first")
+    arrays["arrival_ps"] = since * (PS // 1_000_000)
     return make(arrays, None, f"request log {path.name}")

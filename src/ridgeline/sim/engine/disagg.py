@@ -21,6 +21,7 @@ EARLY, PREFILL_COMPLETE = 0, 1
 def wake(st: State, r: int, t: int) -> None:
     """Have rank ``r`` look at its lists at ``t``, or at its next boundary after it."""
     rk = ranks(st)[r]
+    cells(st)[p.G_STOP] = 1
     rk.next_ready = min(rk.next_ready, t)
     if rk.kind == 0 and not rk.hold and not rk.halted:
         rk.now = min(rk.now, t)

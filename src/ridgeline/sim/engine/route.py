@@ -114,7 +114,6 @@ def describe(st: State, row: int, at: int, lo: int, hi: int, inflight: int, up: 
     a[:] = 0
     a[0] = at
     a[1] = 1 if up else 0
-    a[6] = inflight
     for r in range(lo, hi):
         rk = ranks(st)[r]
         a[2] += rk.running + rk.nbatch
@@ -122,7 +121,12 @@ def describe(st: State, row: int, at: int, lo: int, hi: int, inflight: int, up: 
         a[4] += param(st)[r, p.POOL] - rk.free - rk.evictable
         a[5] += param(st)[r, p.POOL]
         a[7] += rk.wtokens
+        i = lists(st)[r * p.QUEUES + p.BOX].head
+        while i >= 0:
+            a[7] += reqs(st)[i].prompt
+            i = reqs(st)[i].nxt
         a[8] += rk.ctx
+    a[6] = inflight if inflight >= 0 else a[2] + a[3]
 
 
 @jit
@@ -205,7 +209,7 @@ def pick_rank(st: State, i: int, w: int, t: int, route_fn: Callable[..., int]) -
     how = cells(st)[p.G_BALANCE]
     if how == p.DP_USER:
         for r in range(x.lo, x.hi):
-            describe(st, r - x.lo + 1, r - x.lo, r, r + 1, 0, value_at(st, r, p.DOWN, t) == 0)
+            describe(st, r - x.lo + 1, r - x.lo, r, r + 1, -1, value_at(st, r, p.DOWN, t) == 0)
         choice = ask_user(st, i, n, route_fn)
         return x.lo + choice if choice >= 0 else -1
     if how == p.DP_FOLLOW_ROOM:

@@ -295,8 +295,12 @@ def boundary(st: State, r: int, t: int, cut: int, lockstep: bool, order_fn: Call
         cancel_due(st, r, t)
     role = param(st)[r, p.ROLE]
     if role == p.DECODE_ROLE:
+        cells(st)[p.G_STOP] = 0
         while poll_decode(st, r, t) and rk.running == 0:
             pass
+        if cells(st)[p.G_STOP]:
+            # another rank has something to do now: look again after one step
+            cut = t
     elif role == p.PREFILL_ROLE:
         poll_prefill(st, r, t)
     wait_list = lists(st)[r * p.QUEUES + p.WAIT]
