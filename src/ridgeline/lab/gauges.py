@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from ridgeline.lab.case import Case
 from ridgeline.lab.emit.model import Batch
+from ridgeline.lab.service import windows
 from ridgeline.lab.shown import Seen, present
 from ridgeline.scenario.model import PS
 from ridgeline.sim.engine import params as p
@@ -83,6 +84,51 @@ def from_batch(
     return values
 
 
+def hung(case: Case, seen: Seen, rank: int, t: float) -> bool:
+    """Whether the scheduler stands still at ``t``: then its gauges and snapshots stay as they were."""
+    if case.healthy:
+        return False
+    place = rank if case.dp_size > 1 else int(seen.server.host.rsplit(".", 1)[1]) - 11
+    for change in case.fault.changes:
+        if change.parameter != "hang" or (change.where == "rank" and place != case.target):
+            continue
+        if any(start <= t < end for start, end, _ in windows(case, change)):
+            return True
+    return False
+
+
+def live_counts(case: Case, seen: Seen, rank: int, times: Column) -> dict[str, Column]:
+    """Queue lengths as a scheduler that has nothing to run reports them, and the tokens held by transfers."""
+    base = case.base_ts
+    mine = [r for r in seen.requests if (r.rank or 0) == rank and r.dispatched_ts is not None]
+
+    def column(values: list[float | None]) -> Column:
+        return np.array([np.nan if v is None else v - base for v in values], np.float64)
+
+    gone = column(
+        [
+            r.finished_ts if r.finished_ts is not None else r.received_ts + 2.0 if r.state == "cancelled" else None
+            for r in mine
+        ]
+    )
+
+    def length(enter: list[float | None], leave: list[float | None]) -> Column:
+        out = column(leave)
+        return present(column(enter), np.where(np.isnan(out), gone, out), times)
+
+    scheduled = [r.scheduled_ts for r in mine]
+    found = {"waiting": length([r.queued_ts for r in mine], scheduled)}
+    if seen.server.role == "prefill":
+        found["bootstrap"] = length([r.bootstrap_entry_ts for r in mine], [r.bootstrap_done_ts for r in mine])
+        found["inflight"] = length([r.prefill_done_ts for r in mine], [r.transfer_done_ts for r in mine])
+    elif seen.server.role == "decode":
+        found["prealloc"] = length([r.bootstrap_entry_ts for r in mine], [r.alloc_done_ts for r in mine])
+        found["transfer"] = length([r.alloc_done_ts for r in mine], [r.transfer_done_ts for r in mine])
+        mean = float(np.mean([r.prompt_tokens for r in mine])) if mine else 0.0
+        found["held_tokens"] = found["transfer"] * mean
+    return found
+
+
 def gauges_at(case: Case, seen: Seen, times: list[float]) -> list[tuple[dict[str, float], ...]]:
     """Per moment, the gauges of every rank."""
     per_rank: list[list[dict[str, float]]] = []
@@ -94,14 +140,20 @@ def gauges_at(case: Case, seen: Seen, times: list[float]) -> list[tuple[dict[str
         rows: list[dict[str, float]] = []
         evictable = evictable_at(seen, rank, times)
         grammar = grammar_at(case, seen, rank, np.asarray(times))
+        live = live_counts(case, seen, rank, np.asarray(times))
         for k, t in enumerate(times):
             at = int(np.searchsorted(when, t, "right"))
             last = batches[at - 1] if at else None
             decode = next((b for b in batches[max(0, at - 400) : at][::-1] if b.kind == "decode"), None)
             prefill = next((b for b in batches[max(0, at - 400) : at][::-1] if b.kind == "prefill"), None)
             quiet = last is None or t - (last.ts - case.base_ts) > IDLE_AFTER_S.get(seen.server.version, 0.5)
-            idle = quiet and inside[k] == 0
+            idle = quiet and (inside[k] == 0 or not hung(case, seen, rank, t))
             values = from_batch(seen, last, decode, prefill, idle, idle)
+            if idle and inside[k] > 0:
+                values |= {name: float(column[k]) for name, column in live.items() if name != "held_tokens"}
+                if "held_tokens" in live:
+                    values["used_tokens"] = float(live["held_tokens"][k])
+                    values["usage"] = values["used_tokens"] / seen.server.pool_tokens
             values["evictable_tokens"] = float(evictable[k])
             values["available_tokens"] = max(
                 0.0, seen.server.pool_tokens - values["used_tokens"] - values["evictable_tokens"]
@@ -151,12 +203,14 @@ def snapshots_at(case: Case, seen: Seen, times: list[float]) -> list[tuple[dict[
         inside = present(enter, leave, np.asarray(times))
         batches = [b for b in seen.batches if b.rank == rank]
         when = np.array([b.ts - case.base_ts for b in batches])
+        live = live_counts(case, seen, rank, np.asarray(times))
         out: list[dict[str, float]] = []
         for k, moment in enumerate(times):
             at = int(np.searchsorted(t, moment, "right")) - 1
             total = int(np.searchsorted(all_t, moment, "right")) - 1
             b = batches[int(np.searchsorted(when, moment, "right")) - 1] if len(when) and when[0] <= moment else None
-            idle = at < 0 or (inside[k] == 0 and moment - float(t[at]) > 0.5)
+            quiet = at < 0 or moment - float(t[at]) > (0.5 if inside[k] == 0 else 3.0)
+            idle = quiet and (inside[k] == 0 or not hung(case, seen, rank, moment))
             row = None if at < 0 else kept[at]
             running = 0 if idle or row is None else int(row["v9"] if row["kind"] == p.LOG_DECODE else row["v3"])
             used = 0 if idle or row is None else int(row["v8"])
@@ -182,5 +236,8 @@ def snapshots_at(case: Case, seen: Seen, times: list[float]) -> list[tuple[dict[
                     "grammar": 0,
                 }
             )
+            if idle and inside[k] > 0:
+                out[-1] |= {name: float(column[k]) for name, column in live.items() if name != "held_tokens"}
+                out[-1]["used_tokens"] = float(live["held_tokens"][k]) if "held_tokens" in live else 0.0
         per_rank.append(out)
     return [tuple(per_rank[r][k] for r in range(len(per_rank))) for k in range(len(times))]
