@@ -40,11 +40,12 @@ def rows(full: bool) -> list[dict[str, Any]]:
     out: list[dict[str, Any]] = []
     for ranks in (1, 8):
         settings = Settings(dp_size=ranks, load_balance_method="round_robin")
-        spent = {n: cpu(poisson(n, ranks), settings) for n in ((10_000, 100_000, 3_000_000) if full else (10_000, 100_000))}
-        sizes = sorted(spent)
+        sizes = (10_000, 100_000, 3_000_000) if full else (10_000, 100_000)
+        spent = {n: cpu(poisson(n, ranks), settings) for n in sizes}
         growth = math.log(spent[sizes[-1]] / spent[sizes[0]]) / math.log(sizes[-1] / sizes[0])
         best = max(n / s for n, s in spent.items() if n >= 100_000)
-        out.append({"what": f"poisson, {ranks} rank(s)", "requests_per_cpu_s": round(best), "growth_exponent": round(growth, 3)})
+        name = f"poisson, {ranks} rank(s)"
+        out.append({"what": name, "requests_per_cpu_s": round(best), "growth_exponent": round(growth, 3)})
     if MOONCAKE.is_file():
         from ridgeline.scenario.traces import mooncake
 
@@ -61,8 +62,8 @@ def rows(full: bool) -> list[dict[str, Any]]:
 
 def memory(n: int) -> int:
     """Peak resident kilobytes of a process that simulates ``n`` requests and sums them up."""
-    code = f"import sys; sys.argv = ['x', '--memory', '{n}']; import runpy; runpy.run_path({str(Path(__file__))!r}, run_name='__main__')"
-    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    command = [sys.executable, str(Path(__file__)), "--memory", str(n)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
     return int(done.stdout)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ridgeline.scenario.model import Scenario
-from ridgeline.sim.engine.params import OUTCOMES
+from ridgeline.sim.engine import params as p
 from ridgeline.sim.service import Hooks, Service, simulate
 from ridgeline.sim.settings import Settings, version_tuple
 from ridgeline.sim.tables import Perturbation
@@ -31,7 +31,10 @@ def oracle_cfg(s: Settings, m: TimeModel, timed: Sequence[Perturbation], seed: i
     version = version_tuple(s.version)
     init = min(1.0, 0.7 * s.schedule_conservativeness)
     low = min(1.0, init * 0.14)
-    p: dict[str, Any] = {
+    plain = not (s.decode_workers or s.enable_dp_attention or s.speculative_num_draft_tokens)
+    overlap = s.async_scheduling if s.engine == "vllm" else not s.disable_overlap_schedule
+    values: dict[str, Any] = {
+        "overlap": overlap and plain,
         "page": s.page_size, "pool": s.max_total_num_tokens, "eviction": s.radix_eviction_policy,
         "tlru_threshold": s.tlru_threshold, "tlru_next": s.tlru_next_prompt_estimate,
         "cache": not s.disable_radix_cache, "ratio_init": round(init * 1e9), "ratio_min": round(low * 1e9),
@@ -65,9 +68,10 @@ def oracle_cfg(s: Settings, m: TimeModel, timed: Sequence[Perturbation], seed: i
     }  # fmt: skip
     rows = []
     for item in timed:
-        for name in STEP if item.parameter == "step_time" else (NAMES[item.parameter],):
-            rows.append((item.from_ps, item.to_ps, name, item.rank, item.kind, item.times_per_mille, item.plus))
-    return Cfg(p, rows)
+        names = STEP if item.parameter == "step_time" else (NAMES[item.parameter],)
+        rest = (item.rank, item.kind, item.times_per_mille, item.plus)
+        rows += [(item.from_ps, item.to_ps, name, *rest) for name in names]
+    return Cfg(values, rows)
 
 
 def oracle_requests(scenario: Scenario) -> list[Req]:
@@ -100,7 +104,7 @@ FIELDS = ("dispatch", "queued", "start", "first", "finish", "retractions", "gen"
 def engine_rows(service: Service) -> list[tuple[Any, ...]]:
     rows = service.requests()
     return [
-        (i, OUTCOMES[int(q["outcome"])], *(int(q[f]) for f in FIELDS), int(q["rank"]), int(q["cached"]))
+        (i, p.OUTCOMES[int(q["outcome"])], *(int(q[f]) for f in FIELDS), int(q["rank"]), int(q["cached"]))
         for i, q in enumerate(rows)
     ]
 
@@ -144,10 +148,6 @@ def conserved(service: Service, cfg: Cfg) -> None:
         held = int(np.sum(rows["held"][(rows["rank"] == r)]))
         rank = st.rank[r]
         pool = cfg.p["pool"] // cfg.p["page"] * cfg.p["page"]
-        stolen = int(st.param[r, 34])
-        growth = 0
-        for at in range(rank.running):
-            q = st.req[st.slot[r * int(st.g[31]) + at].req]
-            growth += 0 if q is None else 0
+        stolen = int(st.param[r, p.STOLEN])
         if rank.running == 0:
             assert rank.free + rank.evictable + rank.protected + held + stolen == pool

@@ -103,7 +103,7 @@ class Budget:
         self.input = rank.value("max_prefill", t) - mixed
         self.chunk = rank.value("chunk", t) - mixed
         self.chunked = rank.value("chunk", t) > 0
-        self.reserve = sum((rank.reserve(q.max_new - q.gen, q.ignore_eos) for q in rank.running), Fraction(0))
+        self.reserve = sum((rank.reserve(max(0, q.max_new - q.gen - q.waste), q.ignore_eos) for q in rank.running), Fraction(0))
 
     def left(self) -> Fraction:
         return self.rank.room() - self.total - self.reserve
@@ -207,7 +207,7 @@ def preempt(rank: Rank, b: Budget, q: Req, back: list[Req]) -> bool:
     need = q.prompt + q.gen + min(q.max_new, p["clip"]) - b.left().__ceil__()
     need = Fraction(need)
     chosen: list[Req] = []
-    for r in sorted(rank.running, key=lambda r: (-r.priority * sign, -r.entry, -r.id)):
+    for r in sorted([r for r in rank.running if not r.over], key=lambda r: (-r.priority * sign, -r.entry, -r.id)):
         if (q.priority - r.priority) * -sign <= p["preempt_threshold"]:
             break
         chosen.append(r)
@@ -253,7 +253,7 @@ def admit(rank: Rank, t: int) -> bool:
             rank.full = True
         if rank.full and not (preempts and preempt(rank, b, q, back)):
             break
-        if q.ready > t:
+        if q.ready > rank.eye:
             continue
         verdict = try_add(rank, b, q, t)
         if verdict == "no-token" and (rank.batch or rank.running):
@@ -297,13 +297,14 @@ def launch(rank: Rank, t: int) -> None:
     if rank.p["mixed"] and rank.value("chunk", t) > 0 and n and not rank.p["draft"]:
         need = rank.need()
         if need <= rank.room():
-            ctx = sum(q.kv for q in rank.running)
+            ctx = sum(q.kv + q.waste for q in rank.running)
             rank.take(need)
             rank.mixing = True
             dur += v["step_decode"] * n + v["step_context"] * ctx + v["step_mixed"] * n
     rank.decode_left = rank.value("decode_interval", t)
     rank.processed += tokens
     rank.kind = 1
+    rank.began = t
     rank.dur = dur
     if rank.mixing and not rank.p["lockstep"]:
         rank.grow(t + dur)

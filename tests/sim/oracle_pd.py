@@ -52,6 +52,7 @@ class Side(Rank):
     next_ready = FOREVER
 
     def start(self, t: int) -> bool:
+        self.look(t)
         self.complete(t)
         if any(e <= t for e in self.edges):
             self.edges = [e for e in self.edges if e > t]

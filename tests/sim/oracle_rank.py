@@ -81,6 +81,8 @@ class Req:
     drafted: int = 0
     kv_joined: int = 0
     gen_joined: int = 0
+    over: bool = False
+    waste: int = 0
 
     def tokens(self, n: int) -> list[Token]:
         # past the listed content comes the request's own output
@@ -142,6 +144,9 @@ class Rank:
         self.adapters: list[list[int]] = [[0, 0] for _ in range(p["lora_slots"])]
         self.halted = False
         self.hold = False
+        self.lag = bool(p["overlap"])
+        self.began = 0
+        self.eye = 0
         self.edges = cfg.edges(index)
         self.now = min([e for e in self.edges if e >= 0], default=FOREVER)
         self.dur = 0
@@ -214,14 +219,25 @@ class Rank:
                     q.kv_joined, q.gen_joined = q.kv, q.gen
                     self.running.append(q)
             self.batch = []
-        if self.kind == 2 or self.mixing:
+        if self.kind:
+            self.let_go()
             for q in sorted([q for q in self.running if q.gen >= q.out], key=lambda q: q.id):
-                self.running.remove(q)
-                self.full = False
-                self.release(q, True)
+                q.over = True
                 self.end(q, t, "finished")
+            if not self.lag:
+                self.let_go()
         self.kind = 0
         self.mixing = False
+
+    def let_go(self) -> None:
+        for q in sorted([q for q in self.running if q.over], key=lambda q: q.id):
+            self.running.remove(q)
+            self.full = False
+            self.release(q, True)
+
+    def look(self, t: int) -> None:
+        """With overlap a busy rank has seen only what came before the step that ends now began."""
+        self.eye = self.began if self.kind and self.lag else t
 
     # -- taking in
     def perturb(self, t: int) -> None:
@@ -267,7 +283,7 @@ class Rank:
         for q in [q for q in self.grammars if 0 < q.cancel <= t]:
             self.grammars.remove(q)
             self.end(q, t, "cancelled")
-        for q in sorted([q for q in self.running if 0 < q.cancel <= t], key=lambda q: q.id):
+        for q in sorted([q for q in self.running if 0 < q.cancel <= t and not q.over], key=lambda q: q.id):
             self.running.remove(q)
             self.full = False
             self.release(q, True)
@@ -287,7 +303,7 @@ class Rank:
     def need(self) -> int:
         if self.p["draft"]:
             return sum(self.reach(q, q.drafted + 1) - self.reach(q, q.drafted) for q in self.running)
-        return self.page * sum(q.kv % self.page == 0 for q in self.running)
+        return self.page * sum((q.kv + q.waste) % self.page == 0 for q in self.running)
 
     def put_back(self, q: Req) -> None:
         self.running.remove(q)
@@ -333,18 +349,24 @@ class Rank:
                 q.gen = q.gen_joined + min(q.drafted * self.p["accept"] // 1000, q.out - q.gen_joined)
                 self.gaps[0] += q.gen - before - 1 if q.gen > before else 0
             else:
-                q.private += self.page if q.kv % self.page == 0 else 0
-                q.gen += 1
+                q.private += self.page if (q.kv + q.waste) % self.page == 0 else 0
+                q.waste += q.over
+                q.gen += not q.over
             q.kv += q.gen - before
         self.steps += 1
         self.step_end(end)
 
     def step_end(self, end: int) -> None:
         for q in self.running:
-            self.gaps[end - q.last] += 1
-            q.last = end
+            if not q.over:
+                self.gaps[end - q.last] += 1
+                q.last = end
 
     def decode(self, t: int) -> bool:
+        if self.room() < self.need() and any(q.over for q in self.running):
+            self.let_go()
+            if not self.running:
+                return False
         if self.room() < self.need():
             self.retract(t)
             if not self.running or self.halted:
@@ -353,7 +375,7 @@ class Rank:
             self.ratio = max(self.p["ratio_min"], self.ratio - self.p["ratio_decay"])
         p = {name: self.value(name, t) for name in ("step_base", "step_decode", "step_context")}
         n = len(self.running)
-        ctx = sum(q.kv for q in self.running)
+        ctx = sum(q.kv + q.waste for q in self.running)
         self.dur = p["step_base"] + p["step_decode"] * n + p["step_context"] * ctx
         if self.p["draft"]:
             self.dur += self.p["step_draft"] * n
@@ -362,6 +384,7 @@ class Rank:
         if self.decodes % self.value("snapshot_every", t) == 0:
             self.publish(t)
         self.kind = 2
+        self.began = t
         self.decode_left = max(0, self.decode_left - 1)
         return True
 
@@ -378,6 +401,7 @@ class Rank:
     def boundary(self, t: int) -> None:
         from tests.sim.oracle_admit import admit, launch
 
+        self.look(t)
         self.complete(t)
         if any(e <= t for e in self.edges):
             self.edges = [e for e in self.edges if e > t]
@@ -388,7 +412,7 @@ class Rank:
             self.now = min(self.edges, default=FOREVER)
             return
         self.hold = False
-        self.receive(t)
+        self.receive(self.eye)
         self.cancels(t)
         while True:
             if admit(self, t):
@@ -412,9 +436,9 @@ class Rank:
             self.publish(t)
         self.stirred = False
         events = [q.ready for q in self.box[:1]] + [q.ready for q in self.grammars]
-        events += [q.ready for q in self.waiting if q.ready > t]
+        events += [q.ready for q in self.waiting if q.ready > self.eye]
         events += [q.cancel for q in [*self.waiting, *self.grammars] if q.cancel > 0] + self.edges
-        self.now = min(events, default=FOREVER)
+        self.now = max(t, min(events, default=FOREVER))
 
     seen = 0
     stirred = False

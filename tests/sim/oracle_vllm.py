@@ -54,7 +54,8 @@ class VllmRank(Rank):
         return (q.priority, q.arrival, q.id)
 
     def preempt(self, t: int) -> Req:
-        q = max(self.running, key=self.before) if self.p["priority"] else self.running[-1]
+        live = [q for q in self.running if not q.over]
+        q = max(live, key=self.before) if self.p["priority"] else live[-1]
         self.running.remove(q)
         self.give_back(q)
         q.kv = q.tree_len = 0
@@ -64,7 +65,7 @@ class VllmRank(Rank):
         return q
 
     def head(self, t: int) -> Req | None:
-        ready = [q for q in self.waiting if q.ready <= t]
+        ready = [q for q in self.waiting if q.ready <= self.eye]
         if not ready:
             return None
         return min(ready, key=self.before) if self.p["priority"] else ready[0]
@@ -74,8 +75,8 @@ class VllmRank(Rank):
         budget = chunk if chunk > 0 else self.value("max_prefill", t)
         self.asked = {}
         self.fresh: list[Req] = []
-        preempted = False
-        done: list[Req] = []
+        preempted = self.struck = False
+        done: list[Req] = [q for q in self.running if q.over]
         while budget > 0:
             q = next((q for q in self.running if q not in done), None)
             if q is None:
@@ -84,10 +85,13 @@ class VllmRank(Rank):
             need = self.ceil(q.kv + ask) // self.page - len(self.table[q.id])
             lost = False
             while need > len(self.free_queue):
-                preempted = True
+                preempted = self.struck = True
                 v = self.preempt(t)
                 if v is q:
                     lost = True
+                    if not self.running:
+                        self.waiting.remove(q)
+                        self.end(q, t, "out-of-memory")
                     break
                 if v in done:
                     done.remove(v)
@@ -150,6 +154,7 @@ class VllmRank(Rank):
             if self.decodes % self.value("snapshot_every", t) == 0:
                 self.publish_now(t)
         self.now = t + self.dur
+        self.began = t
 
     def publish_now(self, t: int) -> None:
         waiting = sum(q.prompt + q.gen for q in self.waiting)
@@ -159,6 +164,10 @@ class VllmRank(Rank):
         self.stirred = self.stirred or self.kind != 0
         if self.kind:
             for q in list(self.running):
+                if q.over:
+                    self.running.remove(q)
+                    self.give_back(q)
+                    continue
                 ask = self.asked.get(q.id, 0)
                 if not ask:
                     continue
@@ -171,13 +180,16 @@ class VllmRank(Rank):
                     q.gen += 1
                     q.last = t
                 if q.gen >= q.out:
-                    self.running.remove(q)
-                    self.give_back(q)
                     self.end(q, t, "finished")
+                    q.over = self.lag
+                    if not self.lag:
+                        self.running.remove(q)
+                        self.give_back(q)
             self.recount()
         self.kind = 0
 
     def boundary(self, t: int) -> None:
+        self.look(t)
         self.complete(t)
         if any(e <= t for e in self.edges):
             self.edges = [e for e in self.edges if e > t]
@@ -187,25 +199,33 @@ class VllmRank(Rank):
             self.now = min(self.edges, default=FOREVER)
             return
         self.hold = False
-        self.receive(t)
+        self.receive(self.eye)
         for q in [q for q in self.waiting if 0 < q.cancel <= t]:
             self.waiting.remove(q)
             self.end(q, t, "cancelled")
         for q in [q for q in self.grammars if 0 < q.cancel <= t]:
             self.grammars.remove(q)
             self.end(q, t, "cancelled")
-        for q in sorted([q for q in self.running if 0 < q.cancel <= t], key=lambda q: q.id):
+        for q in sorted([q for q in self.running if 0 < q.cancel <= t and not q.over], key=lambda q: q.id):
             self.running.remove(q)
             self.give_back(q)
             self.end(q, t, "cancelled")
         self.recount()
-        if self.schedule(t):
-            return
+        while True:
+            if self.running and all(q.over for q in self.running):
+                for q in list(self.running):
+                    self.running.remove(q)
+                    self.give_back(q)
+                self.recount()
+            if self.schedule(t):
+                return
+            if not self.struck:
+                break
         self.dur = 0
         if self.stirred:
             self.publish_now(t)
         self.stirred = False
         events = [q.ready for q in self.box[:1]] + [q.ready for q in self.grammars]
-        events += [q.ready for q in self.waiting if q.ready > t]
+        events += [q.ready for q in self.waiting if q.ready > self.eye]
         events += [q.cancel for q in [*self.waiting, *self.grammars] if q.cancel > 0] + self.edges
-        self.now = min(events, default=FOREVER)
+        self.now = max(t, min(events, default=FOREVER))

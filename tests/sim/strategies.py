@@ -72,7 +72,7 @@ def settings_of(draw: Any, **fixed: Any) -> Settings:
         "max_running_requests": draw(st.sampled_from([1, 2, 5, 30])),
         "max_prefill_tokens": draw(st.sampled_from([30, 100, 1000])),
         "chunked_prefill_size": draw(st.sampled_from([-1, 16, 48, 200])),
-        "enable_mixed_chunk": draw(st.booleans()),
+        "enable_mixed_chunk": draw(st.booleans()), "disable_overlap_schedule": draw(st.booleans()),
         "prefill_decode_interval": draw(st.sampled_from([0, 0, 3])),
         "prefill_max_requests": draw(st.sampled_from([0, 0, 2])),
         "schedule_policy": draw(st.sampled_from([

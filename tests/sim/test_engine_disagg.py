@@ -49,7 +49,8 @@ def troubles(draw: Any) -> list[Perturbation]:
             ("step_time", 3000, 0), ("link_token", 20_000, 0), ("link_latency", 1000, 40 * MS), ("link_fail", 0, 400),
             ("bootstrap_block", 0, 1), ("hang", 0, 1), ("stolen_tokens", 0, 60)]))  # fmt: skip
         start = draw(st.integers(0, 600)) * MS
-        out.append(Perturbation(name, start, start + draw(st.integers(1, 400)) * MS, times, plus, draw(st.integers(-1, 1))))
+        end = start + draw(st.integers(1, 400)) * MS
+        out.append(Perturbation(name, start, end, times, plus, draw(st.integers(-1, 1))))
     return out
 
 

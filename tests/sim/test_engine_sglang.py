@@ -17,8 +17,9 @@ from tests.sim.compare import check, engine_rows
 from tests.sim.strategies import MS, models, perturbations, scenarios, settings_of
 
 MANY = settings(
-    max_examples=int(os.environ.get("RIDGELINE_EXAMPLES", "40")), deadline=None, suppress_health_check=list(HealthCheck), phases=(Phase.reuse, Phase.generate, Phase.shrink)
-)
+    max_examples=int(os.environ.get("RIDGELINE_EXAMPLES", "40")), deadline=None,
+    suppress_health_check=list(HealthCheck), phases=(Phase.reuse, Phase.generate, Phase.shrink),
+)  # fmt: skip
 
 
 @MANY

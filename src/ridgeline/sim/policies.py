@@ -11,6 +11,7 @@ An *order* policy orders the waiting queue: ``order(request, rank) -> key``, sma
 routing key, lora, class. ``rank`` is: now (ps), rank, running, waiting, free tokens, pool tokens, 0…
 """
 
+import importlib
 import importlib.util
 from collections.abc import Callable
 from pathlib import Path
@@ -31,9 +32,9 @@ def compiled(kind: str, function: Callable[..., int]) -> Any:
     """
     if INTERPRETED:
         return function
-    import numba
-    from numba import types
-
+    # numba's own annotations do not know half of what is used here
+    numba: Any = importlib.import_module("numba")
+    types: Any = importlib.import_module("numba.types")
     first = types.int64[:, ::1] if kind == "route" else types.int64[::1]
     made = numba.cfunc(types.int64(first, types.int64[::1]), nopython=True)(function)
     ALIVE.append(made)

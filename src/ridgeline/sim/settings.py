@@ -1,8 +1,10 @@
 """Settings of a simulated service: SGLang's server arguments with underscores, and a few of our own.
 
 Ours: ``max_total_num_tokens`` (KV pool of one rank), ``router`` (the gateway's policy), ``workers`` (servers
-behind it), ``engine`` (sglang, vllm), ``version`` (whose rules), ``decode_workers`` (above 0: prefill and decode are apart)
-and those marked below. An unknown key or a value of the wrong kind is refused.
+behind it), ``engine`` (sglang, vllm), ``version`` (whose rules), ``decode_workers`` (above 0:
+prefill and decode are apart), ``*_s`` times and transfer figures. Overlap of scheduling with the running step
+(``disable_overlap_schedule``, vLLM ``async_scheduling``) is simulated without disaggregation, DP attention and
+speculation. An unknown key or a value of the wrong kind is refused.
 """
 
 from collections.abc import Iterable, Mapping

@@ -93,8 +93,10 @@ def rank_row(s: Settings, model: TimeModel, role: int, seed: int) -> dict[int, i
     pool = s.max_total_num_tokens // s.page_size * s.page_size
     vllm = s.engine == "vllm"
     priority = s.enable_priority_scheduling or (vllm and s.schedule_policy == "priority")
+    plain = not (s.decode_workers or s.enable_dp_attention or s.speculative_num_draft_tokens)
+    overlap = (s.async_scheduling if vllm else not s.disable_overlap_schedule) and plain
     return {
-        p.STEP_BASE: model.base_ps, p.STEP_PREFILL: model.prefill_token_ps,
+        p.OVERLAP: overlap, p.STEP_BASE: model.base_ps, p.STEP_PREFILL: model.prefill_token_ps,
         p.STEP_ATTENTION: model.attention_half_pair_ps, p.STEP_DECODE: model.decode_request_ps,
         p.STEP_CONTEXT: model.context_token_ps, p.STEP_MIXED: model.mixed_request_ps,
         p.STEP_DRAFT: model.draft_request_ps, p.POOL: pool, p.PAGE: s.page_size,

@@ -1,24 +1,26 @@
 """What `tables` means in compiled code: an address turned into tables, and policies called by address."""
 
-from collections.abc import Callable
+import importlib
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic
-from numba.np import numpy_support
-from numba.np.arrayobj import make_array, populate_array
 
 from ridgeline.sim.engine.state import State
 from ridgeline.sim.engine.tables import TABLES, WORDS
+
+# numba's own annotations do not know half of what is used here
+ir: Any = importlib.import_module("llvmlite.ir")
+types: Any = importlib.import_module("numba.types")
+cgutils: Any = importlib.import_module("numba.core.cgutils")
+numpy_support: Any = importlib.import_module("numba.np.numpy_support")
+arrays: Any = importlib.import_module("numba.np.arrayobj")
+intrinsic: Any = importlib.import_module("numba.extending").intrinsic
 
 MATRIX = types.int64[:, ::1]
 VECTOR = types.int64[::1]
 
 
-def accessor(name: str, dtype: Any, dimensions: int) -> Callable[[State], Any]:
+def accessor(name: str, dtype: Any, dimensions: int) -> Any:
     """An intrinsic that makes table ``name`` from the address of a header."""
     place = State._fields.index(name) * WORDS
     kind = types.Array(numpy_support.from_dtype(np.dtype(dtype)), dimensions, "C")
@@ -32,18 +34,18 @@ def accessor(name: str, dtype: Any, dimensions: int) -> Callable[[State], Any]:
             itemsize = context.get_constant(types.intp, size)
             shape = one[1:]
             strides = [itemsize] if dimensions == 1 else [builder.mul(shape[1], itemsize), itemsize]
-            array = make_array(kind)(context, builder)
+            array = arrays.make_array(kind)(context, builder)
             data = builder.inttoptr(one[0], context.get_data_type(kind.dtype).as_pointer())
-            populate_array(array, data=data, shape=cgutils.pack_array(builder, shape),
+            arrays.populate_array(array, data=data, shape=cgutils.pack_array(builder, shape),
                            strides=cgutils.pack_array(builder, strides), itemsize=itemsize, meminfo=None)  # fmt: skip
             return array._getvalue()
 
         return kind(types.int64), code
 
-    return intrinsic(read)  # type: ignore[no-any-return]
+    return intrinsic(read)
 
 
-def caller(first: Any, second: Any) -> Callable[..., int]:
+def caller(first: Any, second: Any) -> Any:
     """An intrinsic that calls a policy's machine code (an address) with two arrays."""
 
     def call(typing: Any, function: Any, left: Any, right: Any) -> Any:
@@ -54,7 +56,7 @@ def caller(first: Any, second: Any) -> Callable[..., int]:
 
         return types.int64(types.int64, first, second), code
 
-    return intrinsic(call)  # type: ignore[no-any-return]
+    return intrinsic(call)
 
 
 def compiled() -> dict[str, Any]:

@@ -28,7 +28,7 @@ TOTAL, CURRENT, INPUT, CHUNK_LEFT, RESERVE = range(5)
 def left_of(st: State, r: int, i: int, key: int) -> int:
     """Tokens the running request ``i`` may still generate (``key``: its slot's)."""
     if param(st)[r, p.DRAFT] == 0:
-        return int(key - ranks(st)[r].steps)
+        return int(max(0, key - ranks(st)[r].steps))
     return int(reqs(st)[i].max_new - reqs(st)[i].g0 - gained(st, r, i))
 
 
@@ -219,7 +219,7 @@ def preempt_for(st: State, r: int, i: int, t: int) -> bool:
         best = -1
         for at in range(rk.running):
             s = slots(st)[base + at]
-            if s.full > 1:
+            if s.full > 1 or reqs(st)[s.req].state == p.DONE:
                 continue
             if best < 0:
                 best = at
@@ -228,7 +228,8 @@ def preempt_for(st: State, r: int, i: int, t: int) -> bool:
             z = reqs(st)[slots(st)[base + best].req]
             ky = -y.priority * sign
             kz = -z.priority * sign
-            if ky < kz or (ky == kz and (y.entry > z.entry or (y.entry == z.entry and s.req > slots(st)[base + best].req))):
+            later = y.entry > z.entry or (y.entry == z.entry and s.req > slots(st)[base + best].req)
+            if ky < kz or (ky == kz and later):
                 best = at
         if best < 0:
             break
@@ -251,7 +252,8 @@ def preempt_for(st: State, r: int, i: int, t: int) -> bool:
         y = reqs(st)[j]
         s = slots(st)[base + y.slot]
         whole = param(st)[r, p.IGNORE_EOS_FULL] and s.full
-        param(st)[cells(st)[p.G_ASK] + 2, RESERVE] -= min(left_of(st, r, s.req, s.key), clip) * (BILLION if whole else rk.ratio)
+        left = min(left_of(st, r, s.req, s.key), clip)
+        param(st)[cells(st)[p.G_ASK] + 2, RESERVE] -= left * (BILLION if whole else rk.ratio)
         leave(st, r, j)
         release(st, r, j, False)
         y.retractions += 1
@@ -267,8 +269,8 @@ def preempt_for(st: State, r: int, i: int, t: int) -> bool:
 def admit(st: State, r: int, t: int, order_fn: Callable[..., int]) -> bool:
     """One admission pass at time ``t``: form the next prefill batch; False if there is none.
 
-    The pass keeps its budget in the third row that policies see: tokens promised in all, tokens taken now, input budget left,
-    chunk budget left, running reserve (billionths), number of preempted requests.
+    The pass keeps its budget in the third row that policies see: tokens promised in all, tokens taken now, input
+    budget left, chunk budget left, running reserve (billionths), number of preempted requests.
     """
     rk = ranks(st)[r]
     rk.nbatch = 0
@@ -307,7 +309,7 @@ def admit(st: State, r: int, t: int, order_fn: Callable[..., int]) -> bool:
             rk.full = 1
         if rk.full and not (preempts and preempt_for(st, r, i, t)):
             break
-        if x.ready > t:
+        if x.ready > rk.seen:
             i = following
             continue
         verdict = try_add(st, r, i)

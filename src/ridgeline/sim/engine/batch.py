@@ -56,13 +56,15 @@ def note_gaps(st: State, r: int, end: int, steps: int) -> None:
         base = r * cells(st)[p.G_SLOTS]
         for at in range(rk.running):
             x = reqs(st)[slots(st)[base + at].req]
+            if x.state == p.DONE:
+                continue
             last = x.last if x.s0 == steps else rk.last_decode
             count_gaps(st, r, end - last, 1)
     else:
         if rk.njoin > 0:
             count_gaps(st, r, end - rk.join_at, rk.njoin)
-        if rk.running > rk.njoin:
-            count_gaps(st, r, end - rk.last_decode, rk.running - rk.njoin)
+        if rk.running > rk.njoin + rk.ndone:
+            count_gaps(st, r, end - rk.last_decode, rk.running - rk.njoin - rk.ndone)
     rk.njoin = 0
     rk.many_joins = 0
     rk.last_decode = end
@@ -84,7 +86,7 @@ def gained(st: State, r: int, i: int) -> int:
     x = reqs(st)[i]
     went = ranks(st)[r].steps - x.s0
     if param(st)[r, p.DRAFT] == 0:
-        return int(went)
+        return int(min(went, x.out - x.g0))
     return int(min(went * param(st)[r, p.ACCEPT] // 1000, x.out - x.g0))
 
 
@@ -137,6 +139,8 @@ def leave(st: State, r: int, i: int) -> None:
     x = reqs(st)[i]
     base = r * cells(st)[p.G_SLOTS]
     went = gained(st, r, i)
+    # with overlap a finished request takes part in one more step
+    steps = rk.steps - x.s0
     page = param(st)[r, p.PAGE]
     draft = param(st)[r, p.DRAFT]
     wide(st)[cells(st)[p.G_RESIDUE] + r, (x.kv - x.s0) % page] -= 1
@@ -146,12 +150,12 @@ def leave(st: State, r: int, i: int) -> None:
     else:
         x.last = rk.last_decode
     if draft == 0:
-        x.held += (x.kv + went + page - 1) // page * page - (x.kv + page - 1) // page * page
+        x.held += (x.kv + steps + page - 1) // page * page - (x.kv + page - 1) // page * page
     else:
         x.held += reach(st, r, i, rk.steps - x.s0) - (x.kv + page - 1) // page * page
+    rk.ctx -= x.kv + (steps if draft == 0 else went)
     x.gen = x.g0 + went
     x.kv += went
-    rk.ctx -= x.kv
     rk.running -= 1
     last = slots(st)[base + rk.running]
     if x.slot != rk.running:
@@ -167,29 +171,38 @@ def leave(st: State, r: int, i: int) -> None:
 
 @jit
 def drop_finished(st: State, r: int, t: int) -> None:
-    """Let go of every running request whose last step ended at ``t``."""
+    """Close every running request whose last step ended at ``t``, and let it go.
+
+    With overlap the next step is already on its way, so it goes one step later.
+    """
     rk = ranks(st)[r]
     if rk.running == 0 or rk.fin_min > rk.steps:
         return
+    limit = rk.prev_steps if param(st)[r, p.OVERLAP] else rk.steps
     base = r * cells(st)[p.G_SLOTS]
+    for at in range(rk.running):
+        s = slots(st)[base + at]
+        if s.fin <= rk.steps and reqs(st)[s.req].state == p.RUNNING:
+            finish(st, r, s.req, t, p.FINISHED)
     low = p.FOREVER
-    at = 0
     # leavers are taken in request order, so that eviction and the tree do not depend on slot order
     first = -1
     while True:
         best = -1
         low = p.FOREVER
+        rk.ndone = 0
         for at in range(rk.running):
             s = slots(st)[base + at]
-            if s.fin <= rk.steps:
+            if s.fin <= limit:
                 if s.req > first and (best < 0 or s.req < best):
                     best = s.req
-            elif s.fin < low:
-                low = s.fin
+                continue
+            low = min(low, s.fin)
+            if s.fin <= rk.steps:
+                rk.ndone += 1
         if best < 0:
             break
         first = best
         leave(st, r, best)
         release(st, r, best, True)
-        finish(st, r, best, t, p.FINISHED)
     rk.fin_min = low

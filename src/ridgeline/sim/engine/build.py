@@ -3,18 +3,21 @@
 While it compiles, the engine modules' names stand for numba's dispatchers instead of plain functions.
 """
 
+import importlib
 import json
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numba
-from numba import types
-from numba.core import config
-
 from ridgeline.sim.engine import accessors, tables
 from ridgeline.sim.engine.jit import ENTRIES, FUNCTIONS
+
+# numba's own annotations do not know half of what is used here
+numba: Any = importlib.import_module("numba")
+types: Any = importlib.import_module("numba.types")
+config: Any = importlib.import_module("numba.core.config")
 
 PACKAGE = "ridgeline.sim.engine."
 
@@ -55,8 +58,8 @@ def build(folder: Path) -> None:
     try:
         made = dict(stand_ins)
         for function in FUNCTIONS:
-            # inner functions end up inside an entry, which is optimised as a whole: once is enough
-            config.OPT = config._OptLevel(3 if function in ENTRIES else 0)
+            # inner functions end up inside an entry, which is optimised as a whole: little is enough for them
+            config.OPT = config._OptLevel(2 if function in ENTRIES else 1)
             made[function].compile(signature_of(function))
             made[function].disable_compile()
         symbols = {}
@@ -76,8 +79,6 @@ def build(folder: Path) -> None:
 
 def write(path: Path, data: bytes) -> None:
     """Write whole or not at all (another process may be compiling the same)."""
-    import os
-
     part = path.with_name(f"{path.name}.{os.getpid()}")
     part.write_bytes(data)
     part.replace(path)

@@ -36,7 +36,7 @@ def draw(seed: int, stream: int, who: int, turn: int) -> int:
 def seg_id(st: State, i: int, k: int) -> int:
     """Identity of the ``k``-th segment of request ``i``."""
     at = reqs(st)[i].seg_lo + k
-    return segs(st)[at].id if at < reqs(st)[i].seg_hi else reqs(st)[i].out_seg
+    return int(segs(st)[at].id if at < reqs(st)[i].seg_hi else reqs(st)[i].out_seg)
 
 
 @jit

@@ -6,7 +6,7 @@ batch, or where memory runs out, so it equals stepping exactly (rules: SIGNALS Â
 """
 
 from ridgeline.sim.engine import params as p
-from ridgeline.sim.engine.batch import count_gaps, count_run, finish, gained, leave, note_gaps, reach
+from ridgeline.sim.engine.batch import count_gaps, count_run, drop_finished, finish, gained, leave, note_gaps, reach
 from ridgeline.sim.engine.jit import jit
 from ridgeline.sim.engine.memory import release, room, take, used
 from ridgeline.sim.engine.queues import push, wait
@@ -65,7 +65,8 @@ def affordable(st: State, r: int, k: int) -> int:
     n = rounds * page
     have -= rounds * ranks(st)[r].running
     while n < k:
-        have -= wide(st)[cells(st)[p.G_RESIDUE] + r, -(ranks(st)[r].steps + n) % page] if page > 1 else ranks(st)[r].running
+        ends = -(ranks(st)[r].steps + n) % page
+        have -= wide(st)[cells(st)[p.G_RESIDUE] + r, ends] if page > 1 else ranks(st)[r].running
         if have < 0:
             break
         n += 1
@@ -183,16 +184,22 @@ def publish(st: State, r: int, t: int, tokens: int) -> None:
 
 
 @jit
-def decode(st: State, r: int, t: int, cut: int, single: bool, lockstep: bool) -> bool:
+def decode(st: State, r: int, t: int, cut: int, arrival: int, single: bool, lockstep: bool) -> bool:
     """Launch decode steps at ``t``; False if retraction left nothing to run.
 
-    ``cut``: the first step boundary at or after it ends the stretch. The effects of all steps are written
+    ``cut``: the first step boundary at or after it ends the stretch; ``arrival`` likewise, but with overlap one
+    step later, as a batch is formed while the one before it runs. The effects of all steps are written
     now; finished requests leave at the boundary ``rank.now``.
     """
     rk = ranks(st)[r]
     rk.nbatch = 0
     draft = param(st)[r, p.DRAFT] > 0
     calm = True
+    if rk.ndone > 0 and room(st, r) < step_need(st, r):
+        rk.prev_steps = rk.steps
+        drop_finished(st, r, t)
+        if rk.running == 0:
+            return False
     if room(st, r) < step_need(st, r):
         retract(st, r, t)
         calm = False
@@ -207,14 +214,22 @@ def decode(st: State, r: int, t: int, cut: int, single: bool, lockstep: bool) ->
     k = 1
     if draft:
         base += param(st)[r, p.STEP_DRAFT] * n
-    elif not single and not lockstep and calm:
+    elif not single and not lockstep and calm and rk.ndone == 0:
         most = min(rk.fin_min - rk.steps, LONGEST)
         if rk.decode_left > 0:
             most = min(most, rk.decode_left)
         if cells(st)[p.G_LOGGING] == 1:
             every = param(st)[r, p.LOG_EVERY]
             most = min(most, every - rk.decodes % every)
-        k = affordable(st, r, steps_to(base, growth, cut - t, max(most, 1)))
+        most = max(most, 1)
+        k = steps_to(base, growth, cut - t, most)
+        if not param(st)[r, p.OVERLAP]:
+            k = min(k, steps_to(base, growth, arrival - t, most))
+        elif arrival <= t:
+            k = 1
+        else:
+            k = min(k, 1 + steps_to(base, growth, arrival - t, most))
+        k = affordable(st, r, k)
         rk.ratio = max(param(st)[r, p.RATIO_MIN], rk.ratio - (k - 1) * param(st)[r, p.RATIO_DECAY])
     every = param(st)[r, p.SNAPSHOT_EVERY]
     last = (rk.decodes + k) // every * every
@@ -245,7 +260,9 @@ def decode(st: State, r: int, t: int, cut: int, single: bool, lockstep: bool) ->
     else:
         rk.steps += k
         rk.ctx += k * n
-        rk.emitted += k * n
+        rk.emitted += k * n - rk.ndone
+    rk.prev_steps = rk.steps - 1
+    rk.began = t + (k - 1) * base + growth * ((k - 1) * (k - 2) // 2)
     if not lockstep:
         rk.last_decode = t + total
     rk.decodes += k

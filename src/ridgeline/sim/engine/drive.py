@@ -14,8 +14,8 @@ from ridgeline.sim.engine.perturb import for_class
 from ridgeline.sim.engine.records import note
 from ridgeline.sim.engine.route import pick_rank, pick_worker, value_at
 from ridgeline.sim.engine.state import State
-from ridgeline.sim.engine.tables import cells, lists, logs, nodes, ranks, reqs, wide
 from ridgeline.sim.engine.step import boundary, short_of
+from ridgeline.sim.engine.tables import cells, lists, logs, nodes, ranks, reqs, wide
 
 
 @jit

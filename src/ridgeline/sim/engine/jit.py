@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
-from llvmlite import binding
+from llvmlite import binding  # type: ignore[import-untyped]
 
 F = TypeVar("F", bound=Callable[..., Any])
 

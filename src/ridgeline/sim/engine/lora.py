@@ -67,7 +67,8 @@ def load_adapters(st: State, r: int, t: int) -> int:
                 held = wide(st)[cells(st)[p.G_LORA] + r, k]
                 if held > 0 and in_batch(st, r, held):
                     continue
-                if at_slot < 0 or wide(st)[cells(st)[p.G_LORA] + r, MOST + k] < wide(st)[cells(st)[p.G_LORA] + r, MOST + at_slot]:
+                row = cells(st)[p.G_LORA] + r
+                if at_slot < 0 or wide(st)[row, MOST + k] < wide(st)[row, MOST + at_slot]:
                     at_slot = k
             if at_slot < 0:
                 continue

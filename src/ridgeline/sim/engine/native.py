@@ -5,12 +5,12 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from llvmlite import binding
+from llvmlite import binding  # type: ignore[import-untyped]
 
 from ridgeline.sim.engine import drive, grow
 from ridgeline.sim.engine.jit import ENTRIES, INTERPRETED, cache_folder, is_compiled
 
-LOADED: dict[str, Callable[..., int]] = {}
+LOADED: dict[str, Callable[..., Any]] = {}
 """Entries by name, once loaded."""
 
 ALIVE: list[Any] = []
@@ -32,7 +32,7 @@ def bind(address: int, count: int) -> Callable[..., int]:
     return run
 
 
-def load() -> dict[str, Callable[..., int]]:
+def load() -> dict[str, Callable[..., Any]]:
     """The entries, compiled first where these sources have not been (that takes a while).
 
     Raises:

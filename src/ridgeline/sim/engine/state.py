@@ -35,9 +35,9 @@ RANK = np.dtype(
                                   "next_cancel", "next_perturb", "snap_at", "snap_requests", "snap_tokens",
                                   "budget_seen", "budget_requests", "budget_tokens", "join_at", "log_tokens",
                                   "log_at", "busy", "prefill_tokens", "cached_tokens", "retractions", "peak",
-                                  "stolen", "emitted", "next_ready", "turn", "rotation", "inflight",
+                                  "stolen", "emitted", "next_ready", "began", "seen", "prev_steps", "turn", "rotation", "inflight",
                                   "link_free", "group_now")),
-        *((name, I4) for name in ("running", "chunk", "nbatch", "root", "heap", "decode_left", "njoin", "nlora",
+        *((name, I4) for name in ("running", "chunk", "nbatch", "root", "heap", "decode_left", "njoin", "nlora", "ndone",
                                   "last_prebuilt", "order_next", "tree", "lo", "hi", "role")),
         *((name, I1) for name in ("full", "kind", "halted", "many_joins", "dirty", "mixing", "hold", "stirred")),
     ]
@@ -97,7 +97,7 @@ def record(count: int, dtype: np.dtype[Any]) -> Any:
 
 def grown(rows: Any, count: int) -> Any:
     """``rows`` with room for ``count``; new rows are zero."""
-    more = record(count, rows.dtype.fields and np.dtype(rows.dtype.descr) or rows.dtype)
+    more = record(count, (rows.dtype.fields and np.dtype(rows.dtype.descr)) or rows.dtype)
     more[: len(rows)] = rows
     return more
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from ridgeline.sim.engine import params as p
 from ridgeline.sim.engine.admit import admit
 from ridgeline.sim.engine.batch import count_gaps, drop_finished, finish, join, leave, note_gaps
+from ridgeline.sim.engine.blocks import free_blocks
 from ridgeline.sim.engine.decode import decode, publish, step_need
 from ridgeline.sim.engine.disagg import chunk_done, end_pair, poll_decode, poll_prefill, prefilled
 from ridgeline.sim.engine.jit import jit
@@ -19,7 +20,7 @@ from ridgeline.sim.engine.queues import leave_wait, push, remove, wait
 from ridgeline.sim.engine.records import note, note_step
 from ridgeline.sim.engine.state import State
 from ridgeline.sim.engine.tables import cells, lists, logs, nodes, param, ranks, reqs, scratch, slots
-from ridgeline.sim.engine.vllm import drop, free_blocks, tokens_out, vllm_step
+from ridgeline.sim.engine.vllm import drop, tokens_out, vllm_step
 
 
 @jit
@@ -74,8 +75,7 @@ def complete(st: State, r: int, t: int) -> None:
             tokens_out(st, r, t)
     elif rk.kind == 1:
         complete_prefill(st, r, t)
-        if rk.mixing:
-            drop_finished(st, r, t)
+        drop_finished(st, r, t)
     elif rk.kind == 2:
         if cells(st)[p.G_LOGGING] == 1 and rk.decodes % param(st)[r, p.LOG_EVERY] == 0:
             note(st, t, r, p.LOG_DECODE, rk.running, rk.emitted - rk.log_tokens, t - rk.log_at, rk.dur, rk.decodes, 0)
@@ -207,7 +207,7 @@ def cancel_due(st: State, r: int, t: int) -> None:
             x = reqs(st)[i]
             if x.cancel > t:
                 rk.next_cancel = min(rk.next_cancel, x.cancel)
-            elif x.cancel > 0 and i > last and (best < 0 or i < best):
+            elif x.cancel > 0 and x.state == p.RUNNING and i > last and (best < 0 or i < best):
                 best = i
         if best < 0:
             break
@@ -262,9 +262,11 @@ def launch_prefill(st: State, r: int, t: int, lockstep: bool) -> None:
                 note_gaps(st, r, t + dur, rk.steps)
             rk.steps += 1
             rk.ctx += n
-            rk.emitted += n
+            rk.emitted += n - rk.ndone
     rk.decode_left = param(st)[r, p.DECODE_INTERVAL]
     rk.processed += tokens
+    rk.began = t
+    rk.prev_steps = rk.steps - rk.mixing
     rk.kind = 1
     rk.dur = dur
     rk.now = t + dur
@@ -281,6 +283,7 @@ def boundary(st: State, r: int, t: int, cut: int, lockstep: bool, order_fn: Call
     ``lockstep``: the group decides when the step ends, so one step only, and its gaps are counted later.
     """
     rk = ranks(st)[r]
+    rk.seen = rk.began if rk.kind != 0 and param(st)[r, p.OVERLAP] else t
     complete(st, r, t)
     if t >= rk.next_perturb:
         refresh(st, r, t)
@@ -290,7 +293,7 @@ def boundary(st: State, r: int, t: int, cut: int, lockstep: bool, order_fn: Call
             rk.hold = 1
         return
     rk.hold = 0
-    receive(st, r, t)
+    receive(st, r, rk.seen)
     if t >= rk.next_cancel:
         cancel_due(st, r, t)
     role = param(st)[r, p.ROLE]
@@ -306,10 +309,11 @@ def boundary(st: State, r: int, t: int, cut: int, lockstep: bool, order_fn: Call
     wait_list = lists(st)[r * p.QUEUES + p.WAIT]
     box = lists(st)[r * p.QUEUES + p.BOX]
     while param(st)[r, p.FAMILY] == p.VLLM:
-        stop = min(cut, rk.next_ready, rk.next_cancel, rk.next_perturb)
+        stop = min(cut, rk.next_cancel, rk.next_perturb)
+        arrival = rk.next_ready
         if box.head >= 0:
-            stop = min(stop, reqs(st)[box.head].ready)
-        if vllm_step(st, r, t, stop):
+            arrival = min(arrival, reqs(st)[box.head].ready)
+        if vllm_step(st, r, t, stop, arrival):
             return
         break
     while param(st)[r, p.FAMILY] == p.SGLANG:
@@ -318,15 +322,16 @@ def boundary(st: State, r: int, t: int, cut: int, lockstep: bool, order_fn: Call
             return
         if rk.running == 0:
             break
-        stop = min(cut, rk.next_ready, rk.next_cancel, rk.next_perturb)
+        stop = min(cut, rk.next_cancel, rk.next_perturb)
+        arrival = rk.next_ready
         if box.head >= 0:
-            stop = min(stop, reqs(st)[box.head].ready)
+            arrival = min(arrival, reqs(st)[box.head].ready)
         one = rk.chunk >= 0 or (wait_list.n > 0 and not rk.full)
         one = one or (wait_list.n > 0 and param(st)[r, p.PRIORITY] != 0 and param(st)[r, p.PREEMPT_ON] != 0)
         if role == p.DECODE_ROLE:
             # what may be allocated changes with every generated token
             one = one or lists(st)[r * p.QUEUES + p.PREALLOCS].n + lists(st)[r * p.QUEUES + p.RETRACTS].n > 0
-        if decode(st, r, t, stop, one, lockstep):
+        if decode(st, r, t, stop, arrival, one, lockstep):
             return
         if rk.halted:
             rk.now = p.FOREVER
@@ -339,10 +344,12 @@ def boundary(st: State, r: int, t: int, cut: int, lockstep: bool, order_fn: Call
         rk.stirred = 0
     if role == p.UNIFIED:
         rk.next_cancel = p.FOREVER
-        look_ahead(st, r, t)
+        look_ahead(st, r, rk.seen)
     rk.now = min(rk.next_ready, rk.next_cancel, rk.next_perturb)
     if box.head >= 0:
         rk.now = min(rk.now, reqs(st)[box.head].ready)
+    # what came while the last step ran is seen in another look, at once
+    rk.now = max(rk.now, t)
 
 
 @jit

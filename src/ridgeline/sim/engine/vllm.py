@@ -6,133 +6,21 @@ Steps in which every running request decodes and nobody can be admitted are take
 
 from ridgeline.sim.engine import params as p
 from ridgeline.sim.engine.batch import count_gaps, count_run, finish
-from ridgeline.sim.engine.content import mix, page_hash, seg_at
+from ridgeline.sim.engine.blocks import (
+    block_hash,
+    enter_hashes,
+    first_hash,
+    free_blocks,
+    give_blocks,
+    known_block,
+    unqueue_block,
+)
 from ridgeline.sim.engine.decode import LONGEST, publish, steps_to
 from ridgeline.sim.engine.jit import jit
 from ridgeline.sim.engine.queues import leave_wait
 from ridgeline.sim.engine.records import note, note_step
 from ridgeline.sim.engine.state import State
-from ridgeline.sim.engine.tables import blocks, cells, lists, nodes, param, ranks, reqs, scratch, slots, table
-from ridgeline.sim.engine.tree import put, take_out
-
-
-@jit
-def queue_block(st: State, r: int, b: int) -> None:
-    """Append block ``b`` to the free queue."""
-    q = lists(st)[r * p.QUEUES + p.BLOCKS]
-    nodes(st)[b].hnext = -1
-    nodes(st)[b].hchild = q.tail
-    if q.tail >= 0:
-        nodes(st)[q.tail].hnext = b
-    else:
-        q.head = b
-    q.tail = b
-    q.n += 1
-    ranks(st)[r].free += param(st)[r, p.PAGE]
-
-
-@jit
-def unqueue_block(st: State, r: int, b: int) -> None:
-    """Take block ``b`` out of the free queue."""
-    q = lists(st)[r * p.QUEUES + p.BLOCKS]
-    x = nodes(st)[b]
-    if x.hchild >= 0:
-        nodes(st)[x.hchild].hnext = x.hnext
-    else:
-        q.head = x.hnext
-    if x.hnext >= 0:
-        nodes(st)[x.hnext].hchild = x.hchild
-    else:
-        q.tail = x.hchild
-    q.n -= 1
-    ranks(st)[r].free -= param(st)[r, p.PAGE]
-
-
-@jit
-def new_block(st: State, r: int) -> int:
-    """The block at the head of the free queue; the hash it carried is forgotten."""
-    b = lists(st)[r * p.QUEUES + p.BLOCKS].head
-    unqueue_block(st, r, b)
-    x = nodes(st)[b]
-    if x.inheap:
-        take_out(st, b)
-        x.inheap = 0
-    x.lock = 1
-    return int(b)
-
-
-@jit
-def block_hash(st: State, i: int, k: int, h: int, page: int) -> int:
-    """Chain hash of block ``k`` of request ``i``, given that of the block before."""
-    return page_hash(st, i, seg_at(st, i, 0, k * page), k * page, (k + 1) * page, h)
-
-
-@jit
-def known_block(st: State, h: int) -> int:
-    """The block first entered under hash ``h``, or -1."""
-    mask = cells(st)[p.G_MASK]
-    at = h & mask
-    while table(st)[at] >= 0:
-        n = table(st)[at]
-        if nodes(st)[n].h == h:
-            return int(n)
-        at = (at + 1) & mask
-    return -1
-
-
-@jit
-def first_hash(st: State, r: int, i: int) -> int:
-    """What the chain of request ``i`` on rank ``r`` starts from."""
-    return mix(mix(29, r), reqs(st)[i].space)
-
-
-@jit
-def enter_hashes(st: State, r: int, i: int, upto: int) -> None:
-    """Enter the blocks of request ``i`` that are full with ``upto`` tokens and not entered yet."""
-    if param(st)[r, p.CACHE] == 0:
-        return
-    x = reqs(st)[i]
-    page = param(st)[r, p.PAGE]
-    full = upto // page
-    k = x.tree // page
-    h = first_hash(st, r, i) if k == 0 else nodes(st)[blocks(st)[x.slot, k - 1]].h
-    while k < full:
-        b = blocks(st)[x.slot, k]
-        h = block_hash(st, i, k, h, page)
-        y = nodes(st)[b]
-        y.h = h
-        y.inheap = 1
-        put(st, b)
-        k += 1
-    x.tree = max(x.tree, full * page)
-
-
-@jit
-def give_blocks(st: State, r: int, i: int, count: int) -> None:
-    """Take ``count`` new blocks for request ``i``; there must be that many."""
-    x = reqs(st)[i]
-    page = param(st)[r, p.PAGE]
-    own = x.held // page
-    for k in range(count):
-        blocks(st)[x.slot, own + k] = new_block(st, r)
-    x.held += count * page
-    rk = ranks(st)[r]
-    rk.peak = max(rk.peak, param(st)[r, p.POOL] - rk.free)
-
-
-@jit
-def free_blocks(st: State, r: int, i: int) -> None:
-    """Give the blocks of request ``i`` back, last first."""
-    x = reqs(st)[i]
-    own = x.held // param(st)[r, p.PAGE]
-    for k in range(own - 1, -1, -1):
-        b = blocks(st)[x.slot, k]
-        nodes(st)[b].lock -= 1
-        if nodes(st)[b].lock == 0:
-            queue_block(st, r, b)
-    x.held = 0
-    x.tree = 0
-    slots(st)[x.slot].full = 0
+from ridgeline.sim.engine.tables import blocks, cells, lists, nodes, param, ranks, reqs, scratch, slots
 
 
 @jit
@@ -172,11 +60,16 @@ def preempt(st: State, r: int, t: int) -> int:
     """Preempt the lowest-priority running request; returns it."""
     rk = ranks(st)[r]
     base = r * cells(st)[p.G_SLOTS]
-    v = slots(st)[base + rk.running - 1].req
+    at = rk.running - 1
+    while reqs(st)[slots(st)[base + at].req].state == p.DONE:
+        at -= 1
+    v = slots(st)[base + at].req
     if param(st)[r, p.PRIORITY]:
         for at in range(rk.running):
             i = slots(st)[base + at].req
             x = reqs(st)[i]
+            if x.state == p.DONE:
+                continue
             y = reqs(st)[v]
             if x.priority > y.priority or (
                 x.priority == y.priority and (x.arrival > y.arrival or (x.arrival == y.arrival and i > v))
@@ -205,6 +98,9 @@ def schedule_running(st: State, r: int, t: int, budget: int) -> tuple[int, int]:
     while at < rk.running and budget > 0:
         i = slots(st)[base + at].req
         x = reqs(st)[i]
+        if x.state == p.DONE:
+            at += 1
+            continue
         ask = min(x.prompt + x.gen - x.kv, budget)
         need = (x.kv + ask + page - 1) // page - x.held // page
         gone = False
@@ -222,6 +118,11 @@ def schedule_running(st: State, r: int, t: int, budget: int) -> tuple[int, int]:
                     scheduled = k
             if v == i:
                 gone = True
+                if rk.running == 0:
+                    # alone and still too large: the pool can never hold it
+                    leave_wait(st, r, i)
+                    finish(st, r, i, t, p.OUT_OF_MEMORY)
+                    note(st, t, r, p.LOG_ABORT, i, p.OUT_OF_MEMORY, 0, 0, 0, 0)
                 break
             if scheduled < at:
                 budget += scratch(st)[4, scheduled]
@@ -243,12 +144,12 @@ def next_waiting(st: State, r: int) -> int:
     best = -1
     i = q.head
     if param(st)[r, p.PRIORITY] == 0:
-        while i >= 0 and reqs(st)[i].ready > ranks(st)[r].now:
+        while i >= 0 and reqs(st)[i].ready > ranks(st)[r].seen:
             i = reqs(st)[i].nxt
         return int(i)
     while i >= 0:
         x = reqs(st)[i]
-        if x.ready <= ranks(st)[r].now and (best < 0 or ahead(st, i, best)):
+        if x.ready <= ranks(st)[r].seen and (best < 0 or ahead(st, i, best)):
             best = i
         i = x.nxt
     return int(best)
@@ -331,6 +232,11 @@ def tokens_out(st: State, r: int, t: int) -> None:
     while at < rk.running:
         i = slots(st)[base + at].req
         x = reqs(st)[i]
+        if x.state == p.DONE:
+            # finished a step ago; the step that just ended had been formed before
+            drop(st, r, i)
+            free_blocks(st, r, i)
+            continue
         if x.extend == 0:
             at += 1
             continue
@@ -351,12 +257,29 @@ def tokens_out(st: State, r: int, t: int) -> None:
             rk.emitted += 1
             x.last = t
         x.extend = 0
-        if x.gen >= x.out:
+        if x.gen < x.out:
+            at += 1
+            continue
+        finish(st, r, i, t, p.FINISHED)
+        if param(st)[r, p.OVERLAP]:
+            at += 1
+        else:
             drop(st, r, i)
             free_blocks(st, r, i)
-            finish(st, r, i, t, p.FINISHED)
-        else:
-            at += 1
+
+
+@jit
+def purge(st: State, r: int) -> None:
+    """Where all that runs has finished, no step is on its way: let them go at once."""
+    rk = ranks(st)[r]
+    base = r * cells(st)[p.G_SLOTS]
+    for at in range(rk.running):
+        if reqs(st)[slots(st)[base + at].req].state != p.DONE:
+            return
+    while rk.running > 0:
+        i = slots(st)[base].req
+        drop(st, r, i)
+        free_blocks(st, r, i)
 
 
 @jit
@@ -385,28 +308,34 @@ def stretch(st: State, r: int, t: int, k: int) -> int:
 
 
 @jit
-def vllm_step(st: State, r: int, t: int, cut: int) -> bool:
-    """Schedule and launch at ``t``; False: nothing to run."""
+def vllm_step(st: State, r: int, t: int, cut: int, arrival: int) -> bool:
+    """Schedule and launch at ``t``; False: nothing to run (``cut`` and ``arrival``: see `decode.decode`)."""
     rk = ranks(st)[r]
     base = r * cells(st)[p.G_SLOTS]
-    rk.nbatch = 0
-    if rk.running == 0 and lists(st)[r * p.QUEUES + p.WAIT].n == 0:
-        return False
-    budget = param(st)[r, p.CHUNK] if param(st)[r, p.CHUNK] > 0 else param(st)[r, p.MAX_PREFILL]
-    left, hit = schedule_running(st, r, t, budget)
-    if hit == 0:
-        admit_waiting(st, r, t, left)
+    scheduled = 0
+    hit = 1
+    while scheduled == 0:
+        rk.nbatch = 0
+        purge(st, r)
+        if hit == 0 or (rk.running == 0 and lists(st)[r * p.QUEUES + p.WAIT].n == 0):
+            return False
+        budget = param(st)[r, p.CHUNK] if param(st)[r, p.CHUNK] > 0 else param(st)[r, p.MAX_PREFILL]
+        left, hit = schedule_running(st, r, t, budget)
+        if hit == 0:
+            admit_waiting(st, r, t, left)
+        # preemption alone schedules nothing; the loop then looks again
+        for at in range(rk.running):
+            if reqs(st)[slots(st)[base + at].req].extend > 0:
+                scheduled += 1
     tokens = 0
     pairs = 0
     context = 0
     decodes = 0
-    scheduled = 0
     fewest = p.FOREVER
     for at in range(rk.running):
         x = reqs(st)[slots(st)[base + at].req]
         if x.extend == 0:
             continue
-        scheduled += 1
         if x.extend == 1 and x.gen > 0 and x.kv == x.prompt + x.gen - 1:
             decodes += 1
             context += x.kv
@@ -414,8 +343,6 @@ def vllm_step(st: State, r: int, t: int, cut: int) -> bool:
         else:
             tokens += x.extend
             pairs += x.extend * (2 * x.kv + x.extend)
-    if scheduled == 0:
-        return False
     base_ps = param(st)[r, p.STEP_BASE] + param(st)[r, p.STEP_DECODE] * decodes + param(st)[r, p.STEP_CONTEXT] * context
     rk.kind = 1
     k = 1
@@ -439,6 +366,12 @@ def vllm_step(st: State, r: int, t: int, cut: int) -> bool:
         if cells(st)[p.G_LOGGING] == 1:
             most = min(most, param(st)[r, p.LOG_EVERY] - rk.decodes % param(st)[r, p.LOG_EVERY])
         k = steps_to(base_ps, growth, cut - t, most)
+        if not param(st)[r, p.OVERLAP]:
+            k = min(k, steps_to(base_ps, growth, arrival - t, most))
+        elif arrival <= t:
+            k = 1
+        else:
+            k = min(k, 1 + steps_to(base_ps, growth, arrival - t, most))
         # the first step's blocks are there already
         cells(st)[p.G_SPARE] = param(st)[r, p.POOL] - rk.free
         k = 1 + stretch(st, r, t, k - 1)
@@ -455,6 +388,7 @@ def vllm_step(st: State, r: int, t: int, cut: int) -> bool:
             publish(st, r, t + n * base_ps + growth * (n * (n - 1) // 2), cells(st)[p.G_SPARE])
         rk.decodes += k
     rk.dur = k * base_ps + growth * (k * (k - 1) // 2)
+    rk.began = t + (k - 1) * base_ps + growth * ((k - 1) * (k - 2) // 2)
     rk.now = t + rk.dur
     rk.busy += rk.dur
     if tokens > 0:

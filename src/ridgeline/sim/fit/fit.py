@@ -27,6 +27,9 @@ STAMPS: Final = "engine stamps"
 CLIENT_TIMES: Final = "arrival to first and last token"
 
 SWEEPS = 10
+STEPS: Final = (0.5, 0.2, 0.08, 0.03)
+WORSE: Final = 1.5
+"""A sweep may be this much worse than the best so far: the way to a better fit is not always downhill."""
 WARM_UP = 4
 """First requests of a run pay for compiling and lazy loading; they are left out of the fit."""
 FEWEST = 8
@@ -112,21 +115,24 @@ def descend(
     lines: Equations | None = None,
 ) -> Fitted:  # fmt: skip
     """Sweeps of simulate and solve; the best by loss on ``rows``; ``lines``: equations known beforehand."""
-    best = replace(start, loss=HOPELESS)
-    now = start
+    run, figures = simulated(traffic, start, runner)
+    now = best = replace(start, loss=loss(traffic, run, figures, rows))
     for _ in range(sweeps):
-        run, figures = simulated(traffic, now, runner)
-        now = replace(now, loss=loss(traffic, run, figures, rows))
-        if now.loss < best.loss:
-            best = now
         system = joined(equations(traffic, run, rows, traffic.arrival_s + now.front_s), lines)
         if len(system.seconds) < FEWEST:
             break
         wanted = solve(system, floors)
-        now = replace(now, coefficients=np.maximum(0.5 * (now.coefficients + wanted), floors))
-    run, figures = simulated(traffic, now, runner)
-    now = replace(now, loss=loss(traffic, run, figures, rows))
-    return now if now.loss < best.loss or best.loss >= HOPELESS else best
+        # near saturation a step too far makes queues that teach nothing: shorten it until the run makes sense again
+        for share in STEPS:
+            there = replace(now, coefficients=np.maximum((1 - share) * now.coefficients + share * wanted, floors))
+            run, figures = simulated(traffic, there, runner)
+            there = replace(there, loss=loss(traffic, run, figures, rows))
+            if there.loss <= WORSE * best.loss:
+                break
+        now = there
+        if now.loss < best.loss:
+            best = now
+    return best
 
 
 def fit(
