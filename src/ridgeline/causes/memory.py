@@ -7,7 +7,7 @@ from typing import Final
 from ridgeline.causes.sign import helps, must, never
 from ridgeline.model.cause import Cause, Remedy, Twin
 
-QUEUED: Final = must("queue_pressure", ">=", 0.2)
+QUEUED: Final = must("queued", "is", True)
 RAISE: Final = Remedy(
     "fix",
     "give the pool more of the device",
@@ -30,7 +30,6 @@ CAUSES: Final = (
         ),
         absent=(
             never("retractions_per_min", ">=", 4),
-            never("change", ">=", 1.3, of="arrival_rate"),
             never("stands_still", "is", True),
             never("free_places", ">=", 0.3),
         ),
@@ -70,7 +69,6 @@ CAUSES: Final = (
         absent=(
             never("unlimited_outputs", ">=", 0.3),
             never("stands_still", "is", True),
-            never("change", ">=", 1.3, of="arrival_rate"),
         ),
         twins=(Twin("memory.saturation", must("retractions_per_min", ">=", 4)),),
         explains=(

@@ -8,7 +8,7 @@ from ridgeline.causes.sign import helps, must, never
 from ridgeline.model.cause import Cause, Remedy, Twin
 
 SCHEDULER: Final = ("managers/scheduler.py", "managers/schedule_policy.py")
-QUEUED: Final = must("queue_pressure", ">=", 0.2)
+QUEUED: Final = must("queued", "is", True)
 ONE_RANK: Final = never("free_places", ">=", 0.3)
 
 CAUSES: Final = (
@@ -27,6 +27,8 @@ CAUSES: Final = (
             never("queue_motion", "==", "drained"),
             never("stands_still", "is", True),
             never("reservation_regime", "is", True),
+            never("at_cap_share", ">=", 0.7),
+            never("usage_when_queued", ">=", 0.9),
         ),
         twins=(
             Twin("queue.running-cap", must("overload", "is", True)),
@@ -96,7 +98,7 @@ CAUSES: Final = (
             helps("slice_share", ">=", 0.4, part="queue"),
             helps("retractions", "==", 0),
         ),
-        absent=(ONE_RANK, never("change", ">=", 1.3, of="arrival_rate"), never("stands_still", "is", True)),
+        absent=(ONE_RANK, never("stands_still", "is", True)),
         twins=(
             Twin("memory.saturation", must("usage_when_queued", "<", 0.9)),
             Twin("queue.over-reservation", must("at_cap_share", ">=", 0.7)),

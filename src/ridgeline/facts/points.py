@@ -149,6 +149,18 @@ WHERE coalesce(role, '') NOT IN ('client', 'gateway')
     OR NOT EXISTS (SELECT 1 FROM requests WHERE coalesce(role, '') NOT IN ('client', 'gateway'))
 """
 
+ALONE: Final = """
+SELECT (SELECT count(DISTINCT place) FROM lane) = 1 AND NOT EXISTS (SELECT 1 FROM lane WHERE dp_rank IS NOT NULL)
+    AND NOT EXISTS (SELECT 1 FROM servers WHERE dp_size > 1)
+    AND NOT EXISTS (SELECT 1 FROM asks WHERE worker IS NOT NULL OR dp_rank > 0)
+"""
+
+
+def alone(view: View) -> bool:
+    """Whether the evidence is of one rank of one server: nothing can be local then."""
+    return bool(ready(view).one(ALONE)[0])
+
+
 KNOWN: Final = "SELECT 1 FROM asks LIMIT 0"
 # Connections that are known to have the three: asking each time costs as much as a small measure.
 _MADE: Final[WeakSet[duckdb.DuckDBPyConnection]] = WeakSet()

@@ -5,7 +5,11 @@ from __future__ import annotations
 from typing import Final
 
 from ridgeline.bundle.view import View
+from ridgeline.facts.events import FROZEN, stands_still
+from ridgeline.facts.make import bounds
 from ridgeline.facts.points import ready
+
+FROZEN_SINCE: Final = 7  # the column of FROZEN that says when it began
 
 # At most 2,000 equal stretches of time for each signal, at least ten requests in each. Latencies by their 90th
 # percentile: an incident that hits a fifth of the requests does not move the median. Load points by their median.
@@ -17,7 +21,7 @@ WITH asked AS (
     FROM asks WHERE received_ts IS NOT NULL AND NOT coalesce(probe, false)
 ),
 raw AS (
-    SELECT 'waiting' AS what, ts, waiting AS value, 0.5 AS q FROM lane WHERE waiting IS NOT NULL AND ts IS NOT NULL
+    SELECT 'waiting' AS what, ts, waiting AS value, 0.5 AS q FROM totals WHERE ts IS NOT NULL
     UNION ALL SELECT 'accept_length', ts, accept_length, 0.5 FROM points WHERE accept_length > 0 AND ts IS NOT NULL
     UNION ALL SELECT 'ttft_s', ts, ttft_s, 0.9 FROM asked
     UNION ALL SELECT 'tpot_s', ts, tpot_s, 0.9 FROM asked
@@ -66,7 +70,32 @@ WHERE kind IN ('watchdog', 'kvpoll-timeout') AND ts IS NOT NULL
 """
 
 
+# A server that still ran requests at its last line, long before the last arrival; its last progress is that line.
+SILENT: Final = """
+WITH ends AS (
+    SELECT server, max(ts) AS last, arg_max(running, (ts, line)) AS running
+    FROM batches WHERE ts IS NOT NULL GROUP BY server
+)
+SELECT min(last) FROM ends
+WHERE running > 0 AND last + 10 < (SELECT max(received_ts) FROM asks WHERE NOT coalesce(probe, false))
+"""
+LAST_LINE: Final = "SELECT max(ts) FROM events WHERE ts IS NOT NULL"
+
+
 def late_onset(view: View) -> float | None:
-    """When the wait began that a watchdog or a PD timeout ended: its line comes `value` seconds after it."""
+    """When the wait began that a watchdog or a PD timeout ended: its line comes `value` seconds after it.
+
+    Without such a line: the last progress of a server that stands still.
+    """
     onset: float | None = view.one(LATE)[0]
+    if onset is None and stands_still(view).value is True:
+        frozen = view.window(None, None).one(FROZEN, bounds(view.window(None, None)))
+        silent = view.one(SILENT)[0]
+        onset = silent if silent is not None else frozen[FROZEN_SINCE]
     return onset
+
+
+def last_line(view: View) -> float | None:
+    """The last event of the evidence: a watchdog's line may come long after the last request."""
+    last: float | None = view.one(LAST_LINE)[0]
+    return last

@@ -2,8 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from ridgeline.ladder.context import Context, answer
 from ridgeline.model.diagnosis import Answer
+
+SIGNALS: Final = {
+    "waiting": "the queue",
+    "ttft_s": "TTFT",
+    "tpot_s": "time per output token",
+    "e2e_s": "E2E time",
+    "hit_share": "the share of cached tokens",
+    "accept_length": "the accepted length",
+    "progress": "the last progress",
+}
 
 
 def rung(context: Context) -> Answer:
@@ -15,10 +27,13 @@ def rung(context: Context) -> Answer:
     errors = ask("server_aborts")
     changes = ask("changes_near_onset")
     figures = dict(points.statement.figures)
+    some = {(True, True): "both", (True, False): "points", (False, True): "requests", (False, False): "nothing"}
+    seen = some[figures.get("span_s") is not None, unfinished.value is not None]
+    signal = context.frame.signal
     return answer(
         context,
         "A0",
-        "a0.frame",
+        f"a0.{seen}.{context.frame.how}",
         (points, unfinished, refused, told, errors, changes),
         points=points.value,
         span_s=figures.get("span_s"),
@@ -26,7 +41,6 @@ def rung(context: Context) -> Answer:
         unfinished=dict(unfinished.statement.figures).get("hits"),
         refused=refused.value,
         told=told.value,
-        windows=context.frame.how,
-        signal=context.frame.signal or "none",
+        signal=SIGNALS.get(signal, signal) if signal else None,
         changes=dict(changes.statement.figures).get("kinds"),
     )

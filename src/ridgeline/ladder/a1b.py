@@ -25,28 +25,36 @@ REGIMES: Final = (
 def rung(context: Context) -> Answer:
     """Read the regime table; a cause is named only where its judgement holds."""
     ask = context.book.ask
-    pressure, capped = ask("queue_pressure"), ask("at_cap_share")
+    queued, pressure, capped = ask("queued"), ask("queue_pressure"), ask("at_cap_share")
     usage, slack = ask("usage_when_queued"), ask("slack_share", usage_below=0.9)
     reserve, still = ask("reserve_ratio"), ask("stands_still")
     # What the findings settled on comes first; else the first row of the table that holds.
     holding = [f.cause for f in context.findings] + [c for c in REGIMES if _holds(context, c)]
     named = next((cause for cause in holding if cause in REGIMES), None)
-    queued = (pressure.value or 0) >= 0.2
-    key = "a1b.named" if named else "a1b.queued" if queued else "a1b.calm"
     told, spare = dict(pressure.statement.figures), dict(slack.statement.figures)
+    if still.value is True:
+        key = "a1b.frozen"
+    elif not queued.value or not told.get("queued"):
+        key = "a1b.calm"
+    elif (capped.value or 0) >= 0.7 and (usage.value or 0) < 0.9:
+        key = "a1b.cap"
+    elif (usage.value or 0) >= 0.9:
+        key = "a1b.pool"
+    else:
+        key = "a1b.slack" if (slack.value or 0) >= 0.5 else "a1b.queued"
     return answer(
         context,
         "A1b",
         key,
-        (pressure, capped, usage, slack, reserve, still),
+        (queued, pressure, capped, usage, slack, reserve, still),
         context.excluded("queue", "memory"),
-        (pressure,) if not named else (),
-        regime=named,
+        () if still.value is True else (pressure,),
+        reads=f": {named}" if named else "",
         queued=told.get("queued"),
         n=told.get("n"),
         waiting=told.get("waiting"),
         busy=told.get("busy"),
-        usage=usage.value,
+        usage="" if usage.value is None else f", usage {usage.value:.0%}",
         capped=capped.value,
         slack=spare.get("hits"),
         slack_of=spare.get("n"),

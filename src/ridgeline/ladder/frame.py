@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from ridgeline.bundle.view import View
-from ridgeline.facts.series import WORSE, late_onset, series, span
+from ridgeline.facts.series import WORSE, last_line, late_onset, series, span
 from ridgeline.model.diagnosis import Window
 from ridgeline.stats.change_point import change_points
 
@@ -33,10 +33,23 @@ def frame(view: View, incident: Window | None, baseline: Window | None) -> Frame
         onset = late if late is not None else incident.from_ts if incident else None
         return Frame(view.window(incident, baseline), "given", onset, None)
     found = _first_change(view)
+    if late is not None and (found is None or found[2].from_ts > late):
+        found = _stopped(view, late)
     if found is None:
         return Frame(view.window(None, None), "none", late, None)
     signal, before, after = found
     return Frame(view.window(after, before), "change-point", after.from_ts if late is None else late, signal)
+
+
+def _stopped(view: View, late: float) -> tuple[str, Window, Window] | None:
+    """(progress, baseline, incident) around the last progress; None where too little lies before or after it."""
+    reach = span(view)
+    if reach is None:
+        return None
+    end = max(reach[1], last_line(view) or reach[1])
+    if late - reach[0] < MIN_BASELINE_S or end - late < MIN_INCIDENT_S:
+        return None
+    return "progress", Window(reach[0], late), Window(late, end)
 
 
 def _first_change(view: View) -> tuple[str, Window, Window] | None:

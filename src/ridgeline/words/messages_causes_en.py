@@ -4,19 +4,19 @@ from typing import Final
 
 CAUSES: Final[dict[str, str]] = {
     "cause.queue.arrival-overload": (
-        "More arrives than is served: {queue_pressure__waiting} wait beside {queue_pressure__busy} running, "
-        "{overload__seconds} s of prefill work pending, arrivals {change_arrival_rate__ratio} times the baseline's."
+        "More arrives than is served: {queued__waiting:.3g} wait beside {queued__busy:.3g} running, although neither "
+        "the running limit nor the pool holds them."
     ),
     "cause.queue.burst": (
         "A burst queued up to {queue_peak__value} requests and drained by itself "
         "(a queue at {waiting_share__queued} of {waiting_share__n} points)."
     ),
     "cause.queue.running-cap": (
-        "{queue_pressure__waiting} requests wait while running stands at its limit of {at_cap_share__cap} "
-        "({at_cap_share__basis}) and usage is {usage_when_queued__usage}."
+        "{queued__waiting:.3g} requests wait while running stands at its limit of {at_cap_share__cap} "
+        "({at_cap_share__basis}) and the pool is only {usage_when_queued__usage:.0%} full."
     ),
     "cause.queue.over-reservation": (
-        "{queue_pressure__waiting} requests wait although at {slack_share__hits} of {slack_share__n} points "
+        "{queued__waiting:.3g} requests wait although at {slack_share__hits} of {slack_share__n} points "
         "neither the "
         "pool nor the batch was full: requests reserve {over_reserved__asked} output tokens and produce "
         "{over_reserved__got}; "
@@ -24,8 +24,8 @@ CAUSES: Final[dict[str, str]] = {
     ),
     "cause.queue.head-of-line": "Others wait behind a giant prompt ({giant_prefill__value} tokens prefilled alone).",
     "cause.queue.priority-starvation": (
-        "Priority {priority_gap__slow_class} waits {priority_gap__slow_s} s, priority {priority_gap__fast_class} only "
-        "{priority_gap__fast_s} s, at similar lengths."
+        "Priority {priority_gap__slow_class} waits {priority_gap__slow_s:.3g} s, priority "
+        "{priority_gap__fast_class} only {priority_gap__fast_s:.3g} s, at similar lengths."
     ),
     "cause.queue.slot-leak": (
         "Slots stay taken by requests nobody waits for ({slots_held__lines} outputs for {slots_held__rids} "
@@ -34,7 +34,7 @@ CAUSES: Final[dict[str, str]] = {
     ),
     "cause.queue.never-fits": "{event_count__value} requests can never be admitted: {event_count__text}",
     "cause.queue.limit-rejected": "{refused__value} requests were refused because the queue stood at its limit.",
-    "cause.queue.scheduler-overhead": "The device is busy {device_busy__busy} of the time while requests run.",
+    "cause.queue.scheduler-overhead": "The device is busy {device_busy__busy:.0%} of the time while requests run.",
     "cause.prefill.prompt-mix": (
         "Requests bring {change_fresh_tokens__ratio} times the uncached tokens of the baseline; "
         "the cost of a token is unchanged ({prefill_excess__ratio} times)."
@@ -82,14 +82,14 @@ CAUSES: Final[dict[str, str]] = {
     ),
     "cause.decode.token-stall": "Running requests yield under one token a second ({stalled_points__hits} points).",
     "cause.memory.saturation": (
-        "The pool is full (usage {usage_when_queued__usage}) while {queue_pressure__waiting} requests wait beside "
-        "{queue_pressure__busy} running."
+        "The pool is {usage_when_queued__usage:.0%} full while {queued__waiting:.3g} requests wait beside "
+        "{queued__busy:.3g} running."
     ),
     "cause.memory.retraction-storm": (
-        "{retractions__value} retraction events put {retractions__requests} requests back within "
-        "{retractions_per_min__span_s} s."
+        "{retractions__value} retractions put {retractions__requests} requests back within "
+        "{retractions_per_min__span_s:.3g} s."
     ),
-    "cause.memory.leak": "{idle_usage__value} of the pool stays locked while nothing runs or waits.",
+    "cause.memory.leak": "{idle_usage__value:.0%} of the pool stays locked while nothing runs or waits.",
     "cause.memory.oom-crash": (
         "An allocation failed: {allocation_failures__asked} tokens asked, {allocation_failures__free} free "
         "({allocation_failures__free_pages} pages of {allocation_failures__page}), "
@@ -103,13 +103,13 @@ CAUSES: Final[dict[str, str]] = {
         "each; {unlimited_outputs__unset} requests ended by length with no max_new_tokens set."
     ),
     "cause.memory.retained-cache": (
-        "Memory holds cache on purpose: {evictable_share__share} of the pool is evictable at a hit ratio of "
-        "{hit_ratio__ratio}."
+        "Memory holds cache on purpose: {evictable_share__share:.0%} of the pool is evictable at a hit ratio of "
+        "{hit_ratio__ratio:.0%}."
     ),
     "cause.memory.pool-misconfigured": (
         "The pool holds only {pool_too_small__pool} tokens ({pool_too_small__basis}); usage "
-        "{usage_when_queued__usage} while "
-        "{queue_pressure__waiting} requests wait."
+        "{usage_when_queued__usage:.0%} while "
+        "{queued__waiting:.3g} requests wait."
     ),
     "cause.cache.flushed": "The hit ratio fell to {change_hit_ratio__now} from {change_hit_ratio__then} after a flush.",
     "cause.cache.prompt-drift": (
@@ -138,7 +138,7 @@ CAUSES: Final[dict[str, str]] = {
     "cause.routing.hot-key": (
         "{free_places__place} has {free_places__most} waiting while {free_places__free} of "
         "{free_places__places} ranks or "
-        "replicas have no queue (key {top_key_share__routing_key}: {top_key_share__share} of the work)."
+        "replicas have no queue (key {top_key_share__routing_key}: {top_key_share__share:.0%} of the work)."
     ),
     "cause.routing.token-skew": (
         "Requests are spread evenly, tokens are not: {arrival_skew_tokens__place} gets "

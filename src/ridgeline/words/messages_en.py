@@ -5,6 +5,19 @@ from typing import Final
 from ridgeline.words.messages_causes_en import CAUSES
 from ridgeline.words.messages_measures_en import MEASURES
 
+FATES: Final = "({unfinished} never finished, {refused} refused, {told} told to end)"
+SEEN: Final = {
+    "both": "{points} load points over {span_s:.4g} s and {requests} requests " + FATES,
+    "points": "{points} load points over {span_s:.4g} s and no single requests",
+    "requests": "{requests} requests " + FATES + " and no load points",
+    "nothing": "neither load points nor requests",
+}
+WINDOWS: Final = {
+    "given": "windows as given; changes in the ten minutes before: {changes}",
+    "change-point": "{signal} marks the onset, the time before it is the baseline; changes near the onset: {changes}",
+    "none": "no moment stands out, so there is no time before to compare with",
+}
+
 RUNGS: Final[dict[str, str]] = {
     "question.A0": "What is seen, over which time, and what can its figures not see?",
     "question.A1": "Global or local: everyone, or some ranks, replicas and keys?",
@@ -15,20 +28,30 @@ RUNGS: Final[dict[str, str]] = {
     "question.A4": "Which offline route?",
     "question.A5": "What does the offline route say?",
     "rung.cannot-tell": "cannot tell without {signals}",
-    "a0.frame": (
-        "{points} load points over {span_s} s and {requests} requests ({unfinished} never finished, {refused} refused, "
-        "{told} told to end); windows: {windows}, first shown by {signal}; changes near the onset: {changes}"
+    **{f"a0.{seen}.{how}": f"{SEEN[seen]}; {WINDOWS[how]}" for seen in SEEN for how in WINDOWS},
+    "a1.local": (
+        "local: {place} has {most:.3g} waiting while {free} of {places} ranks or replicas have no queue"
     ),
-    "a1.local": "local: {place} has {most} waiting while {free} of {places} ranks or replicas have no queue",
-    "a1.global": "not local: no rank or replica stands out ({free} of {places} without a queue, arrivals skew {skew})",
-    "a1b.named": (
-        "{regime}: at {queued} of {n} load points {waiting} wait beside {busy} running (median), usage {usage} then, "
-        "share at the running limit {capped}; neither pool nor batch full at {slack} of {slack_of}"
+    "a1.slow-rank": "local: a decode step on {slow_place} takes {slow:.3g} s, on the others {usual:.3g} s",
+    "a1.global": "not local: of {places} ranks or replicas {free} have no queue, so none stands out by its backlog",
+    "a1.arrivals": "the busiest of the ranks gets {skew:.2g} times its share of the requests",
+    "a1.alone": "one server and one rank: there is nothing to hold it against",
+    "a1b.cap": (
+        "{waiting:.3g} wait beside {busy:.3g} running (median of {queued} of {n} load points); running stands at its "
+        "limit at {capped:.0%} of them{usage}{reads}"
+    ),
+    "a1b.pool": (
+        "{waiting:.3g} wait beside {busy:.3g} running (median of {queued} of {n} load points) with the pool full"
+        "{usage}{reads}"
+    ),
+    "a1b.slack": (
+        "{waiting:.3g} wait beside {busy:.3g} running (median of {queued} of {n} load points), and at {slack} of "
+        "{slack_of} neither the pool nor the batch is full{usage}{reads}"
     ),
     "a1b.queued": (
-        "a queue ({waiting} waiting beside {busy} running, usage {usage}) that fits no single row of the table: "
-        "share at the running limit {capped}, neither pool nor batch full at {slack} of {slack_of} points"
+        "{waiting:.3g} wait beside {busy:.3g} running (median of {queued} of {n} load points){usage}{reads}"
     ),
+    "a1b.frozen": "frozen: nothing moves while requests arrive{reads}",
     "a1b.calm": "no queue worth the name: requests waited at {queued} of {n} load points",
     "a2.slices": (
         "{largest} takes {share:.0%} (of TTFT: queue {queue}, before it {pre_queue}, prefill {prefill}; "

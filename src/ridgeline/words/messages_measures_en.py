@@ -2,29 +2,72 @@
 
 from typing import Final
 
+# What the short names of measures and times mean to a reader.
+NAMES: Final[dict[str, str]] = {
+    "arrival_rate": "the arrival rate",
+    "batch_size": "the decode batch",
+    "step_s": "a decode step",
+    "ttft_s": "the first token",
+    "tpot_s": "each further token",
+    "e2e_s": "a request",
+    "return_s": "the way back",
+    "transfer_s": "a KV transfer",
+    "prefill_s": "a prefill",
+    "tokenize_s": "tokenizing",
+    "fresh_tokens": "the uncached prompt (tokens)",
+    "prompt_tokens": "the prompt (tokens)",
+    "prefill_cost": "prefill for each token (s)",
+    "accept_length": "the accepted length (tokens)",
+    "transfer_speed": "the transfer speed (GB/s)",
+    "hit_ratio": "the hit ratio",
+    "places_per_key": "the number of ranks that serve a key",
+    "evicted_tokens": "evicted tokens",
+}
+
 MEASURES: Final[dict[str, str]] = {
-    "waiting_share": "requests waited at {queued} of {n} load points, {peak} at most",
-    "queue_pressure": "{waiting} waiting beside {busy} running (median over {queued} of {n} load points with a queue)",
-    "queue_motion": "the queue is {value}: first {first}, last {last}, peak {peak} over {n} load points",
+    "waiting_share": "requests waited at {queued} of {n} load points, at most {peak} on one rank",
+    "queue_pressure": (
+        "{waiting:.3g} wait beside {busy:.3g} running (median of the "
+        "{queued} of {n} load points with a queue)"
+    ),
+    "queue_pressure.none": "nobody waited at any of {n} load points",
+    "queued.felt": (
+        "one slow start in ten waits {seconds:.3g} s or more; "
+        "waiting is {share:.0%} of the slower starts' TTFT"
+    ),
+    "queue_motion": (
+        "the queue of all ranks is {value}: {first} at first, "
+        "{last} at the end, {peak} at its peak over {n} load points"
+    ),
+    "queue_motion.none": "there is no queue at any of {n} load points",
     "queue_peak": "the longest queue was {value} over {n} load points",
     "at_cap_share": "running stood at its limit of {cap} ({basis}) at {hits} of {n} load points with a queue",
     "running_cap": "the running limit of a rank is {value}",
-    "slack_share": "usage below {usage_below} and running below {cap} at {hits} of {n} load points with a queue",
-    "usage_when_queued": "usage {usage} (median of {n} load points with a queue, peak {peak})",
-    "backlog_s": "{seconds} s of prefill work pending ({pending} tokens at {tps} tokens/s) over {n} prefill lines",
-    "priority_gap": "priority {slow_class} waits {slow_s} s, priority {fast_class} {fast_s} s ({ratio} times)",
-    "overload.arrivals": "arrivals {now} requests/s against {then} before ({ratio} times)",
-    "overload.backlog": "{seconds} s of prefill work pending at {tps} tokens/s, the queue {motion}",
+    "slack_share": (
+        "at {hits} of {n} load points with a queue "
+        "the pool was under {usage_below:.0%} full and the batch not full"
+    ),
+    "usage_when_queued": "the pool is {usage:.0%} full (median of {n} load points with a queue, at most {peak:.0%})",
+    "backlog_s": "{seconds:.3g} s of prefill work are pending (at {tps:g} tokens/s, over {n} prefill lines)",
+    "priority_gap": (
+        "priority {slow_class} waits {slow_s:.3g} s, "
+        "priority {fast_class} {fast_s:.3g} s ({ratio:.3g} times)"
+    ),
+    "overload.arrivals": "{now:.3g} requests/s arrive against {then:.3g} before ({ratio:.3g} times)",
+    "overload.backlog": "{seconds:.3g} s of prefill work are pending at {tps:g} tokens/s, and the queue is {motion}",
     "giants.waits": "{behind} of {slow} slow starts overlap the prefill of one of {giants} giant prompts",
-    "giants.chunks": "giant prefill of {tokens} tokens in one-request batches while others waited",
-    "refused": "{value} refusals for a full queue among {requests} requests",
+    "giants.chunks": "a giant prompt ({tokens} tokens) is prefilled alone, batch after batch, while others wait",
+    "refused": "{value} requests were refused for a full queue",
     "device_busy": "the device ran forward passes {value:.0%} of the time (median of {n})",
-    "usage": "usage {stat} {value} over {n} load points (first {first}, last {last}, peak {peak})",
-    "retractions": "{value} distinct retraction events, {requests} requests put back",
-    "retractions_per_min": "{events} distinct retraction events over {span_s} s",
-    "tokens_per_running": "{each} tokens held by each running request, pool about {pool}",
-    "pool_tokens": "the pool holds {pool} tokens ({basis})",
-    "pool.small": "the pool holds {pool} tokens ({basis}), held against {bound} for one long context",
+    "usage": (
+        "pool usage ({stat}) {value:.0%} over {n} load points "
+        "(first {first:.0%}, last {last:.0%}, peak {peak:.0%})"
+    ),
+    "retractions": "{value} distinct retractions put {requests} requests back",
+    "retractions_per_min": "{events} distinct retractions in {span_s:.3g} s",
+    "tokens_per_running": "each running request holds {each:g} tokens; the pool is about {pool:g}",
+    "pool_tokens": "the pool holds {pool:g} tokens ({basis})",
+    "pool.small": "the pool holds {pool:g} tokens ({basis}); one long context is {bound}",
     "runaway_outputs": (
         "{running} running hold {per_request} tokens each at usage {usage}; "
         "{own} of {steps} steps grew by their own decode only"
@@ -35,8 +78,8 @@ MEASURES: Final[dict[str, str]] = {
     ),
     "outputs.unlimited": "{cut} of {n} requests ended by length, {unset} without max_new_tokens (longest {longest})",
     "outputs.identical": "{cut} of {n} requests ended by length, all at {common} tokens: an explicit limit",
-    "idle_usage": "usage {value} after {span_s} s without work (first {first})",
-    "evictable_share": "{share} of the pool is evictable cache ({evictable} tokens)",
+    "idle_usage": "{value:.0%} of the pool is locked after {span_s:.3g} s without work (first {first:.0%})",
+    "evictable_share": "{share:.0%} of the pool is evictable cache ({evictable:g} tokens)",
     "allocation_failures": (
         "{value} failed allocations: {asked} tokens asked, {free} free ({free_pages} pages of {page}), "
         "{evictable} evictable"
@@ -50,23 +93,32 @@ MEASURES: Final[dict[str, str]] = {
     "waits_behind_giants": "{behind} of {slow} slow starts overlap the prefill of one of {giants} giant prompts",
     "cold_start_ratio": "first requests after the boot take {first} s to a token, later ones {later} s",
     "step_s": "a decode step takes {step} s at {running} running (median of {n})",
-    "step_excess": "a decode step takes {step} s where the baseline's fit gives {expected} s for the same batch",
+    "step_excess": "a decode step at {running:.3g} running takes {step:.3g} s, by the baseline's fit {expected:.3g} s",
     "batch_size": "median decode batch {value} over {n} points",
     "graph_lost": "{missed} of {n} decode lines without a graph, largest batch with one {largest}",
     "graph_miss_share": "{missed} of {n} decode lines without a graph (largest batch with one {largest_with})",
     "accept_length": "{accept} tokens accepted for each verify step (median of {n})",
     "stalled_points": "{hits} load points with running requests and under one token a second for each",
-    "prefill_train": "{value} tokens prefilled in one train of batches past running streams",
+    "prefill_train": "{value:,} tokens prefilled in one train of batches past running streams",
+    "prefill_train.none": "no long train of prefill batches past running streams",
+    "halts": "{n} batch lines with {value} silences that neither steps nor prefills account for (worst {worst:.3g} s)",
+    "prefill_pause": "a long prefill batch of {tokens:.0f} tokens halts running streams for {pause:.3g} s",
+    "prefill_pause.grew": (
+        "a long prefill batch of {tokens:.0f} tokens halts running streams for {pause:.3g} s, before {then:.3g} s"
+    ),
+    "prefill_excess.steps": (
+        "1,000 uncached tokens take {actual:.3g} s between decode reports, {expected:.3g} s by the baseline's fit"
+    ),
     "stream_gap_ratio": "longest gap of a stream {typical} s against {usual} s usually",
     "slow_rank_ratio": "{place}: a step takes {slow} s against {usual} s on the others",
-    "seconds": "{what} at quantile {q}: {seconds} s over {n} requests, {censored} not finished",
+    "seconds": "{what} at the {q:.0%} quantile: {seconds:.3g} s over {n} requests; {censored} never finished",
     "observed": "{what} at quantile {q}: between {at_least} and {at_most} s over {n} observations (histogram)",
     "slice.observed": "{part}: {spent_s} s of {of_s} s over {n} observations (sums of histograms)",
-    "slice_share": "{part}: {spent_s} s of {of_s} s over the {n} slower requests",
+    "slice_share": "{part}: {spent_s:.4g} s of {of_s:.4g} s over the {n} slower requests",
     "outcome_share": "{hits} of {n} requests {what}",
-    "arrival_rate": "{rate} requests/s received",
-    "reserve_ratio": "requests reserve {asked} output tokens on average and produce {got} ({ratio} times)",
-    "reserve_pressure": "the head of the queue and the running ones reserve {needed} tokens beside {free} free",
+    "arrival_rate": "{rate:.3g} requests/s received",
+    "reserve_ratio": "requests reserve {asked:g} output tokens on average and produce {got:g} ({ratio:.3g} times)",
+    "reserve_pressure": "the head of the queue and the running ones reserve {needed:g} tokens; {free:g} are free",
     "reserve.prefill-bound": (
         "prefill batches are full ({typical} of {budget} tokens): prefill is the limit, not "
         "reserves"
@@ -105,14 +157,15 @@ MEASURES: Final[dict[str, str]] = {
     "hang.silent": "{n} servers printed nothing for {silent_s} s while requests arrived and none finished",
     "hang.none": "no watchdog line and nothing frozen",
     "free_places": (
-        "{free} of {places} ranks or replicas have no queue while {place} has {most} waiting and {busy} running"
+        "{free} of {places} ranks or replicas have no queue; "
+        "{place} has {most:.3g} waiting, {busy:.3g} running (means)"
     ),
     "arrival_skew": "arrivals by {by} at {place}: {ratio} times the fair share of {places}",
     "top_key_share": (
-        "routing key {routing_key}: {share} of the work, {sticky} of its requests on one rank ({keys} "
-        "keys)"
+        "routing key {routing_key} brings {share:.0%} of the work; {sticky:.0%} of its requests go to one rank "
+        "({keys} keys)"
     ),
-    "snapshot_age_s": "load answers are {age} s old (oldest {oldest} s)",
+    "snapshot_age_s": "load answers are {age:.3g} s old (oldest {oldest:.3g} s)",
     "workers.named": "worker {worker} was taken out ({n} events)",
     "workers.one": "all {n} picks went to {worker}, the only candidate, with no cached block to bind it",
     "workers.empty": "{value} of {places} workers stood empty ({worker})",
@@ -183,11 +236,22 @@ MEASURES: Final[dict[str, str]] = {
     "told_share": "{value:.0%} of the known requests were told to end",
     "server_aborts": "{hits} of {n} requests ended by an error of the server: {message}",
     "backlogged_streams": "{value} streams with chunks piled up (client {client})",
-    "load_points": "{n} load points over {span_s} s of {places} ranks or replicas",
+    "load_points": "{n} load points over {span_s:.4g} s of {places} ranks or replicas",
     "rated_points": "{value} points with a throughput ({basis})",
     "error_lines": "{value} error-like lines",
     "bad_events": "{value} events of trouble (most: {most})",
     "changes_near_onset": "{value} changes near the onset: {kinds}",
-    "change": "{of} {now} against {then} before ({ratio} times)",
-    "change.none": "{of} {now}, and 0 before",
+    "change": "{of} is {now:g} against {then:g} before ({ratio:.3g} times)",
+    "change.tokenize_s": "{of} takes {now:.3g} s against {then:.3g} s before ({ratio:.3g} times)",
+    "change.prefill_s": "{of} takes {now:.3g} s against {then:.3g} s before ({ratio:.3g} times)",
+    "change.transfer_s": "{of} takes {now:.3g} s against {then:.3g} s before ({ratio:.3g} times)",
+    "change.return_s": "{of} takes {now:.3g} s against {then:.3g} s before ({ratio:.3g} times)",
+    "change.e2e_s": "{of} takes {now:.3g} s against {then:.3g} s before ({ratio:.3g} times)",
+    "change.tpot_s": "{of} takes {now:.3g} s against {then:.3g} s before ({ratio:.3g} times)",
+    "change.ttft_s": "{of} takes {now:.3g} s against {then:.3g} s before ({ratio:.3g} times)",
+    "change.step_s": "{of} takes {now:.3g} s against {then:.3g} s before ({ratio:.3g} times)",
+    "change.batch_size": "{now:.3g} requests share a decode batch against {then:.3g} before ({ratio:.3g} times)",
+    "change.hit_ratio": "{now:.0%} of prompt tokens are cached against {then:.0%} before",
+    "change.arrival_rate": "{now:.3g} requests/s arrive against {then:.3g} before ({ratio:.3g} times)",
+    "change.none": "{of} is {now:g}, and was 0 before",
 }
