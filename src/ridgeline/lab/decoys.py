@@ -5,6 +5,7 @@ from typing import Final
 from ridgeline.lab.case import HORIZON_S, Case
 from ridgeline.lab.emit.model import Line
 from ridgeline.lab.emit.stamp import prefix
+from ridgeline.lab.emit.vllm_log import head
 from ridgeline.lab.shown import Seen
 
 KINDS: Final = ("warning", "change", "gauge")
@@ -22,8 +23,11 @@ def log_decoys(case: Case, seen: Seen) -> list[Line]:
     kind = decoy_of(case)
     server = seen.server
     at = case.base_ts + HORIZON_S * (0.2 + 0.6 * case.unit("decoy-time"))
-    if server.engine == "vllm" or kind is None:
+    if kind is None:
         return []
+    if server.engine == "vllm":
+        said = "Default vLLM sampling parameters have been overridden by the model's `generation_config.json`: "
+        return [Line(at, head(server, at, "model.py:1893", "WARNING") + said + "`{'temperature': 1.0}`.")]
     if kind == "warning":
         return [
             Line(

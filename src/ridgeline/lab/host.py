@@ -6,7 +6,7 @@ from ridgeline.lab.case import Case
 
 EVENTS: Final = (
     "cuda-oom", "slots-exhausted", "host-oom", "exception", "watchdog", "peer-lost", "flushes", "graph-off",
-    "deploy-note", "worker-out", "deferred-release", "room-mismatch", "page-mismatch", "staging", "no-exporter",
+    "deploy-note", "worker-out", "deferred-release", "room-mismatch", "page-mismatch", "staging",
 )  # fmt: skip
 DEADLY: Final = frozenset({"cuda-oom", "slots-exhausted", "host-oom", "exception"})
 DOWN_FOR_S: Final = (50.0, 120.0, 10_000.0)

@@ -17,7 +17,6 @@ from ridgeline.lab.emit.stamp import hour
 from ridgeline.lab.faults import fault_of
 from ridgeline.lab.front import after_stalls, stalls, strength
 from ridgeline.lab.harm import Felt, felt, figures, harms
-from ridgeline.lab.host import has
 from ridgeline.lab.logs import server_lines
 from ridgeline.lab.play import Ran, play
 from ridgeline.lab.scrapes import gateway_pages, load_answers, metric_pages
@@ -204,8 +203,7 @@ def write_sglang(case: Case, folder: Path, boots: list[Seen]) -> None:
     for b in boots:
         if b.server.version != "0.5.3":
             write_request_log(folder, b)
-            if not has(case, "no-exporter"):
-                write_exporter(folder, b)
+            write_exporter(folder, b)
         write_dumps(case, folder, b)
     if boots[0].server.version == "0.5.23":
         traced = [r for b in boots for r in b.requests if r.trace and r.finished_ts is not None]

@@ -9,6 +9,7 @@ from ridgeline.lab.emit.meta import lora_id
 from ridgeline.lab.emit.stamp import iso_zone
 from ridgeline.lab.people import adapter_names
 from ridgeline.lab.play import Ran
+from ridgeline.lab.shown import level_two
 from ridgeline.lab.traffic import ENDPOINTS, client_names, tenant_keys
 
 SCHEMA: Final = "ridgeline.truth/1"
@@ -55,6 +56,13 @@ def scope_of(ran: Ran) -> dict[str, list[str]]:
     return out
 
 
+def answerable(case: Case) -> str:
+    """full, or coarse where the evidence cannot show more than the layer: a changed prompt without token ids."""
+    if case.fault.cause == "cache.prompt-drift" and not level_two(case):
+        return "coarse"
+    return case.fault.answerable
+
+
 def truth_of(ran: Ran, harm: dict[str, Any] | None = None) -> dict[str, Any]:
     """The truth as JSON-ready values."""
     case: Case = ran.case
@@ -76,7 +84,7 @@ def truth_of(ran: Ran, harm: dict[str, Any] | None = None) -> dict[str, Any]:
         "second": list(fault.second),
         "ruled_out": list(fault.rules_out),
         "route": fault.route,
-        "answerable": fault.answerable,
+        "answerable": answerable(case),
         "parameters": {"seed": case.seed, "version": case.version, "size": case.size, "rate": case.rate,
                        "ranks": case.ranks, "pd": case.pd},
         "harm": harm,

@@ -4,6 +4,7 @@ import numpy as np
 
 from ridgeline.lab.case import HORIZON_S, Case
 from ridgeline.lab.counters import answered_ts
+from ridgeline.lab.decoys import log_decoys
 from ridgeline.lab.emit import vllm_log
 from ridgeline.lab.emit.model import Line
 from ridgeline.lab.shown import Seen, present
@@ -49,7 +50,7 @@ def stats_lines(case: Case, seen: Seen) -> list[Line]:
 def vllm_lines(case: Case, seen: Seen) -> list[Line]:
     """The log of one boot after its start, unsorted."""
     server = seen.server
-    lines = stats_lines(case, seen)
+    lines = stats_lines(case, seen) + log_decoys(case, seen)
     for r in seen.requests:
         lines += [vllm_log.received_line(server, r), vllm_log.added_line(server, r)]
         ts = answered_ts(r)

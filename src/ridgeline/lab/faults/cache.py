@@ -122,8 +122,8 @@ FAULTS: Final = (
         traffic=LONG,
         settings=(("max_total_num_tokens", 160_000),),
         versions=("0.5.3", "0.5.9"),
-        host=(Host("no-exporter"),),
         harmless=True,
+        symptom="cache",
         rules_out=("cache.eviction", "cache.prompt-drift"),
     ),
 )

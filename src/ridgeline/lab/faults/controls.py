@@ -7,7 +7,7 @@ from ridgeline.lab.faults.model import SGLANG, Change, Fault, Front, Host, Traff
 HEALTHY: Final = (
     Fault("healthy/steady", "healthy", "Steady traffic within what the service can do.", "none", harmless=True),
     Fault("healthy/diurnal", "healthy", "Traffic rises slowly within what the service can do.", "none",
-          traffic=(Traffic("rise", (1.2, 1.3, 1.4)),), harmless=True),
+          traffic=(Traffic("rise", (1.1, 1.15, 1.2)),), harmless=True),
     Fault("healthy/outlier", "healthy", "One request asked for very much and took long; nothing else did.", "none",
           traffic=(Traffic("outlier", (1, 1, 1)),), harmless=True),
     Fault("healthy/mix", "healthy", "The mix of prompts shifts a little, without consequence.", "none",

@@ -66,6 +66,7 @@ class Fault:
     """One way for a serving system to go wrong, or (cause ``healthy``) not to.
 
     ``scope``: dimensions the truth names values of; ``by``: the attribute that makes the affected class;
+    ``symptom``: what the person on call would complain of, where the evidence alone gives no reason to look;
     ``settings`` hold from the start, ``deploy`` from a restart at the onset; ``needs``: ranks | workers | pd.
     """
 
@@ -88,6 +89,7 @@ class Fault:
     rules_out: tuple[str, ...] = ()
     second: tuple[str, ...] = ()
     harmless: bool = False
+    symptom: str = "auto"
     answerable: str = "full"
 
     @property

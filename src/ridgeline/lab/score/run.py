@@ -28,7 +28,7 @@ def command(*arguments: str) -> list[str]:
     return [sys.executable, "-m", "ridgeline", *arguments]
 
 
-def ask(folder: Path) -> tuple[dict[str, Any] | None, float, str]:
+def ask(folder: Path, symptom: str) -> tuple[dict[str, Any] | None, float, str]:
     """(the diagnosis, seconds, what went wrong) of a folder; nothing else than the folder is handed over."""
     start = time.monotonic()
     env = {
@@ -38,7 +38,7 @@ def ask(folder: Path) -> tuple[dict[str, Any] | None, float, str]:
     }
     try:
         done = subprocess.run(
-            command("diagnose", str(folder), "--format", "json"),
+            command("diagnose", str(folder), "--symptom", symptom, "--format", "json"),
             capture_output=True,
             text=True,
             timeout=TIMEOUT_S,
@@ -57,13 +57,13 @@ def ask(folder: Path) -> tuple[dict[str, Any] | None, float, str]:
     return found, took, ""
 
 
-def recomputes(folder: Path, diagnosis: dict[str, Any]) -> tuple[int, int]:
+def recomputes(folder: Path, diagnosis: dict[str, Any], symptom: str) -> tuple[int, int]:
     """(pieces of evidence that `ridgeline show` gives the same value for, pieces asked)."""
     cited = [e for f in diagnosis.get("findings", []) for e in f.get("evidence", [])][:SHOWN]
     same = 0
     for name in cited:
         done = subprocess.run(
-            command("show", name, str(folder), "--format", "json"),
+            command("show", name, str(folder), "--symptom", symptom, "--format", "json"),
             capture_output=True,
             text=True,
             timeout=TIMEOUT_S,
@@ -119,12 +119,12 @@ def run_cell(cell: Cell, arms: tuple[str, ...], check: bool) -> list[Result]:
         out: list[Result] = []
         for arm in arms:
             place = folder if arm == "full" else taken_away(arm, folder, truth["onset"])
-            diagnosis, took, wrong = ask(place)
+            diagnosis, took, wrong = ask(place, case.fault.symptom)
             result: Result = {**shared, "arm": arm, "took_s": round(took, 2), "error": wrong, **condensed(diagnosis)}
             if arm == "full":
                 result["floors"] = {"random": random_answer(cell.seed), "doctor": doctor(place)}
                 if check and diagnosis is not None:
-                    result["recomputed"] = recomputes(place, diagnosis)
+                    result["recomputed"] = recomputes(place, diagnosis, case.fault.symptom)
             out.append(result)
             if arm != "full":
                 shutil.rmtree(place)
