@@ -30,7 +30,8 @@ def test_one_at_a_time_is_m_d_1(load: float) -> None:
     # one request per batch, one token: a server with a fixed service time of one step
     rate = load / 0.010
     scenario = generated("poisson", 200_000, rate, Lengths(10, 10), Lengths(1, 1), seed=3)
-    service = simulate(scenario, Settings(max_running_requests=1, disable_radix_cache=True), ONE)
+    service = simulate(scenario, Settings(max_running_requests=1, disable_radix_cache=True,
+                                          disable_overlap_schedule=True), ONE)
     wait = seconds(service, "arrival", "start").mean()
     expected = load * 0.010 / (2 * (1 - load))
     assert wait == pytest.approx(expected, rel=0.05)
@@ -52,7 +53,8 @@ def test_many_slots_are_m_m_c(c: int, load: float) -> None:
     when = np.cumsum(rng.exponential(service_s / (c * load), n) * PS).astype(np.int64)
     scenario = make({"arrival_ps": when, "input_tokens": np.ones(n, np.int64), "output_tokens": out})
     service = simulate(scenario, Settings(max_running_requests=c, disable_radix_cache=True,
-                                          max_total_num_tokens=10_000_000, clip_max_new_tokens=1), step)  # fmt: skip
+                                          max_total_num_tokens=10_000_000, clip_max_new_tokens=1,
+                                          disable_overlap_schedule=True), step)  # fmt: skip
     wait = seconds(service, "arrival", "start").mean()
     expected = erlang_c(c, c * load) * service_s / (c * (1 - load))
     assert wait == pytest.approx(expected, rel=0.08)
