@@ -100,6 +100,7 @@ def score(
     out: Annotated[Path, Parameter(name=["-o", "--out"])] = Path("docs/accuracy.md"),
     calibration: Path | None = None,
     picture: Path | None = None,
+    report_only: bool = False,
     quiet: bool = False,
 ) -> int:
     """Measure diagnose on recorded incidents; a run that was stopped goes on where it left off.
@@ -123,19 +124,21 @@ def score(
         Write the precision per cause and level here, for the judge to read; it can only lower confidence.
     picture
         Write the confusion of layers here as SVG (page extra).
+    report_only
+        Run nothing; write the page from the results there are.
     quiet
         No line per case.
     """
     from ridgeline.lab.score.arms import NAMES
-    from ridgeline.lab.score.whole import run_score, write_outcome, write_picture
+    from ridgeline.lab.score.whole import coverage, run_score, write_outcome, write_picture
     from ridgeline.model.errors import InputError
 
     arms = NAMES if "all" in arm else ("full", *(a for a in arm if a != "full"))
     for name in arms:
         if name not in NAMES:
             raise InputError(f"lab score: arm {name!r} is not one of {', '.join(NAMES)}")
-    found = run_score(seeds, tuple(arms), jobs, results, only, not quiet)
-    write_outcome(found, out, calibration, f"seeds {seeds}" + (f", only {', '.join(only)}" if only else ""))
+    found = run_score(seeds, tuple(arms), jobs, results, only, not quiet, report_only)
+    write_outcome(found, out, calibration, coverage(found, seeds, only))
     if picture is not None:
         write_picture(found, picture)
     if not quiet:

@@ -74,11 +74,19 @@ def write_picture(results: list[Result], path: Path) -> None:
 
 
 def run_score(
-    seeds: str, arms: tuple[str, ...], jobs: int, results_file: Path, only: tuple[str, ...], tell: bool
+    seeds: str,
+    arms: tuple[str, ...],
+    jobs: int,
+    results_file: Path,
+    only: tuple[str, ...],
+    tell: bool,
+    report_only: bool = False,
 ) -> list[Result]:
-    """Run what is missing of the grid and return every result."""
+    """Run what is missing of the grid (nothing with ``report_only``) and return every result."""
     first, last = parse_seeds(seeds)
     have = earlier(results_file)
+    if report_only:
+        return ordered(have)
     done = {key(r["cell"]) for r in have}
     todo = [cell for cell in cells(first, last, only) if key(asdict(cell)) not in done]
     # faults take turns, so that a run that is stopped has seen every one of them
@@ -94,6 +102,14 @@ def run_score(
                 cell = found[0]["cell"]
                 print(f"{k + 1}/{len(todo)} {cell['fault']} seed {cell['seed']}", flush=True)
     return ordered(have)
+
+
+def coverage(results: list[Result], seeds: str, only: tuple[str, ...]) -> str:
+    """How much of the grid the results cover, in words."""
+    asked = {key(asdict(cell)) for cell in cells(*parse_seeds(seeds), only)}
+    done = {key(r["cell"]) for r in results} & asked
+    text = f"seeds {seeds}" + (f", only {', '.join(only)}" if only else "")
+    return f"{text}, {len(done)} of {len(asked)} cells of the grid"
 
 
 def write_outcome(results: list[Result], page_file: Path, calibration_file: Path | None, grid: str) -> None:
