@@ -108,9 +108,10 @@ def test_causes_lists_and_prints_a_page() -> None:
     for words in ("must hold", "told apart from", "--max-running-requests"):
         assert words in page
     assert run("causes", "no.such").returncode == 1
+    assert "sglang:num_queue_reqs" in run("causes", "num_waiting").stdout
 
 
-@pytest.mark.parametrize("verb", ["ingest", "sources", "diagnose", "show", "request", "classes", "causes", "simulate"])
+@pytest.mark.parametrize("verb", ["ingest", "sources", "diagnose", "show", "request", "classes", "causes", "simulate", "sample"])
 def test_every_verb_has_help(verb: str) -> None:
     done = run(verb, "--help")
     assert done.returncode == 0

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 def causes(cause: str | None = None, *, format: Literal["text", "json", "md"] = "text", quiet: bool = False) -> int:
     """List the causes Ridgeline can name, or print one as a page: signs, twins, remedies.
 
+    A metric, stage or argument by any of its names (num_waiting, decode_prealloc) is answered with its real name.
+
     Parameters
     ----------
     cause
@@ -28,6 +30,13 @@ def causes(cause: str | None = None, *, format: Literal["text", "json", "md"] = 
         print(json.dumps(_page(entry), indent=1) if format == "json" else "\n".join(_lines(entry, format == "md")))
         return 0
     if cause is not None and cause not in LAYERS:
+        from ridgeline.words.aliases import resolve
+
+        if (word := resolve(cause)) is not None:
+            # A name of the literature or of another version: answered with the real one.
+            told = {"asked": word.asked, "kind": word.kind, "real": word.real or word.canonical, "note": word.note}
+            print(json.dumps(told, indent=1) if format == "json" else "{asked}: {kind} {real}; {note}".format(**told))
+            return 0
         near = [c.id for c in CAUSES if cause.lower() in c.id]
         hint = f"did you mean {', '.join(near[:4])}?" if near else "`ridgeline causes` lists them all"
         raise InputError(f"{cause}: is no cause of the closed list; {hint}")
