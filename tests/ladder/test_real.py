@@ -17,6 +17,10 @@ pytestmark = pytest.mark.shared
 DECODE = re.compile(r"Decode batch, #running-req: (\d+), .*?token usage: ([\d.]+), .*#queue-req: (\d+)")
 
 
+def _lines(log: Path) -> list[str]:
+    return gzip.decompress(log.read_bytes()).decode(errors="replace").splitlines()
+
+
 @cache
 def run(folder: Path, symptom: str = "slow") -> tuple[View, Diagnosis]:
     view = open_sources([str(folder)])
@@ -25,11 +29,7 @@ def run(folder: Path, symptom: str = "slow") -> tuple[View, Diagnosis]:
 
 def test_the_regime_of_single_full_is_over_reservation(shared_dir: Path) -> None:
     log = shared_dir / "real/sglang_0.5.23/single_full/server.log.gz"
-    rows = [
-        (int(m[1]), float(m[2]), int(m[3]))
-        for line in gzip.open(log, "rt", errors="replace")
-        if (m := DECODE.search(line))
-    ]
+    rows = [(int(m[1]), float(m[2]), int(m[3])) for line in _lines(log) if (m := DECODE.search(line))]
     queued = [r for r in rows if r[2] > 0]
     slack = [r for r in queued if r[1] < 0.70 and r[0] < 12]
     view, diagnosis = run(log)
@@ -42,9 +42,7 @@ def test_the_regime_of_single_full_is_over_reservation(shared_dir: Path) -> None
 
 def test_its_retractions_are_counted_once(shared_dir: Path) -> None:
     log = shared_dir / "real/sglang_0.5.23/single_full/server.log.gz"
-    lines = [
-        line for line in gzip.open(log, "rt", errors="replace") if "KV cache pool is full. Retract requests." in line
-    ]
+    lines = [line for line in _lines(log) if "KV cache pool is full. Retract requests." in line]
     assert ask(run(log)[0], "retractions").value == len(lines) == 3
 
 
@@ -52,7 +50,7 @@ def test_its_refusals_are_counted_once(shared_dir: Path) -> None:
     log = shared_dir / "real/sglang_0.5.23/single_full/server.log.gz"
     refused = {
         m[1]
-        for line in gzip.open(log, "rt", errors="replace")
+        for line in _lines(log)
         if '"event": "request.finished"' in line and "The request queue is full." in line
         for m in [re.search(r'"rid": "([^"]+)"', line)] if m
     }  # fmt: skip
