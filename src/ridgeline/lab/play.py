@@ -99,6 +99,9 @@ def fill(side: Side, at: Column, found: Any) -> None:
         side.stamp[name][at] = np.where((values > 0) & (values < p.FOREVER // 2), values / PS, np.nan)
     for name in COUNTS:
         side.count[name][at] = found[name]
+    # a step that ends after the last moment played may have closed a request without writing its length back
+    done = found["outcome"] == p.FINISHED
+    side.count["gen"][at] = np.where(done, found["out"], found["gen"])
 
 
 def play(case: Case) -> Ran:
