@@ -14,6 +14,7 @@ SHOWN: Final = (
     "schedule_policy", "load_balance_method", "schedule_conservativeness", "enable_priority_scheduling",
     "disable_priority_preemption", "disable_radix_cache", "radix_eviction_policy", "enable_mixed_chunk", "enable_lora",
     "max_loras_per_batch", "num_reserved_decode_tokens", "tokenizer_worker_num",
+    "disable_overlap_schedule",
 )  # fmt: skip
 VOCABULARY: Final = 128_000
 DECODE_LOG_INTERVAL: Final = 40

@@ -1,4 +1,4 @@
-"""One cell from recording to result: `diagnose` answers in a process of its own, with and without evidence taken away."""
+"""One cell from recording to result: `diagnose` in a process of its own, with and without evidence taken away."""
 
 from ridgeline.lab.score.grid import Cell
 from ridgeline.lab.score.run import run_cell

@@ -59,7 +59,7 @@ def arguments(server: Server) -> dict[str, Any]:
         "disable_cuda_graph": False,
         "cuda_graph_max_bs": 64,
         "enable_mixed_chunk": False,
-        "disable_overlap_schedule": True,
+        "disable_overlap_schedule": False,
     }
     if server.at == 2:
         args |= {"load_snapshot_publish_interval": 15, "log_requests_format": "json", "enable_trace": True,
