@@ -12,6 +12,7 @@ from ridgeline.bundle.view import View
 from ridgeline.facts import ask
 from ridgeline.ladder.diagnose import diagnose
 from ridgeline.model.diagnosis import Diagnosis
+from ridgeline.words.catalogue import say
 
 pytestmark = pytest.mark.shared
 DECODE = re.compile(r"Decode batch, #running-req: (\d+), .*?token usage: ([\d.]+), .*#queue-req: (\d+)")
@@ -37,7 +38,8 @@ def test_the_regime_of_single_full_is_over_reservation(shared_dir: Path) -> None
     assert (told["hits"], told["n"]) == (len(slack), len(queued)) == (175, 269)
     assert diagnosis.findings[0].cause == "queue.over-reservation"
     assert "queue.arrival-overload" not in [f.cause for f in diagnosis.findings]
-    assert "queue.over-reservation" in str(dict(diagnosis.ladder[2].answer.figures)["regime"])
+    regime = diagnosis.ladder[2].answer
+    assert "queue.over-reservation" in say(regime.key, dict(regime.figures))
 
 
 def test_its_retractions_are_counted_once(shared_dir: Path) -> None:
