@@ -177,9 +177,10 @@ def count_steps(tally: Tally, case: Case, seen: Seen) -> None:
         tally.count("graph_passes", rank, t[step & ~plain], 1.0, (("mode", "decode_cuda_graph"),))
         tally.count("graph_passes", rank, t[plain], 1.0, (("mode", "decode_none"),))
         tally.count("graph_passes", rank, t[prefill], 1.0, (("mode", "prefill_none"),))
-        queries = rows["v1"] + rows["v2"]
-        tally.count("cache_queries", rank, t[prefill], queries[prefill])
-        tally.count("cache_hits", rank, t[prefill], rows["v2"][prefill])
+        scheduled = [r for r in seen.requests if r.scheduled_ts is not None and (r.rank or 0) == rank]
+        looked_up = since(case.base_ts, [r.scheduled_ts for r in scheduled])
+        tally.count("cache_queries", rank, looked_up, [r.prompt_tokens for r in scheduled])
+        tally.count("cache_hits", rank, looked_up, [r.cached_tokens for r in scheduled])
         put_back = rows["kind"] == p.LOG_RETRACT
         tally.count("retracted", rank, t[put_back], rows["v0"][put_back])
         tally.count("retracted_input", rank, t[put_back], rows["v0"][put_back] * 700.0)

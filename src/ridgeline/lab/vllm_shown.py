@@ -23,14 +23,17 @@ def stats_lines(case: Case, seen: Seen) -> list[Line]:
         queued = np.array([r.queued_ts - case.base_ts for r in mine if r.queued_ts is not None])
         start = np.array([np.nan if r.scheduled_ts is None else r.scheduled_ts - case.base_ts for r in mine])
         leave = np.array([np.nan if r.completed_ts is None else r.completed_ts - case.base_ts for r in mine])
+        cached = np.array([r.cached_tokens for r in mine], np.float64)
+        prompts = np.array([r.prompt_tokens for r in mine], np.float64)
         hits = queries = 0.0
         for moment in np.arange(max(seen.up_s, 0.0) + 10.0, min(seen.gone_s, HORIZON_S), 10.0).tolist():
             inside = (t > moment - 10.0) & (t <= moment)
             running = int(present(start, leave, np.array([moment]))[0])
             waiting = int(present(queued, start, np.array([moment]))[0])
             new = float(rows["v1"][inside & prefill].sum())
-            hits += float(rows["v2"][inside & prefill].sum())
-            queries += float((rows["v1"] + rows["v2"])[inside & prefill].sum())
+            looked_up = (start > moment - 10.0) & (start <= moment)
+            hits += float(cached[looked_up].sum())
+            queries += float(prompts[looked_up].sum())
             tokens = float(rows["v1"][inside & step].sum())
             if not inside.any() and not running and not waiting:
                 continue
