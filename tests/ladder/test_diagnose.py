@@ -94,14 +94,14 @@ def test_given_windows_stand() -> None:
     assert (f.how, f.view.incident, f.onset_ts) == ("given", Window(T0 + 50, T0 + 60), T0 + 50)
 
 
-def test_overload_explains_the_cap_it_runs_into() -> None:
+def test_more_arrivals_are_overload_where_no_limit_holds_the_queue() -> None:
     tables = join(
-        {"batches": [*decode(50, 0, 2, running=10), *decode(50, 100, 2, first_line=90, running=16, waiting=30)]},
+        {"batches": [*decode(50, 0, 2), *decode(50, 100, 2, first_line=90, running=[16, 22, 18, 25], waiting=30)]},
         {"requests": [*requests(50, 0, 2), *requests(200, 100, 0.5, first=500, queue_s=9.0, ttft_s=9.2)]},
-        {"servers": [{"source": 1, "line": 1, "max_running": 16}]},
+        {"servers": [{"source": 1, "line": 1, "max_running": 256, "pool_tokens": 200_000}]},
     )
     d = run(tables, incident=Window(T0 + 100, T0 + 201), baseline=Window(T0, T0 + 99))
-    assert [f.cause for f in d.findings] == ["queue.arrival-overload"]
+    assert d.findings[0].cause == "queue.arrival-overload"
 
 
 def test_without_times_the_ladder_still_answers() -> None:

@@ -119,7 +119,8 @@ def test_properties(values: dict[str, Any]) -> None:
     [
         (None, ">=", 1, None), (2, ">=", 2, True), (1, "<", 1, False), (1.0, "between", (0, 1), True),
         ("flat", "in", ("flat",), True), (True, "is", True, True), (1, "is", True, False),
-        ("", "not-empty", True, False), ("a", "not-empty", True, True), (float("inf"), ">=", 1.3, True), (3, "==", 3, True), (3, "!=", 3, False),
+        ("", "not-empty", True, False), ("a", "not-empty", True, True), (float("inf"), ">=", 1.3, True),
+        (3, "==", 3, True), (3, "!=", 3, False),
         (2, "<=", 1, False), (2, ">", 1, True),
     ],
 )  # fmt: skip
