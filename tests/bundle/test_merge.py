@@ -298,6 +298,26 @@ def test_derived_figures_and_the_rest_that_nobody_explains() -> None:
     assert conflicts == 0
 
 
+def test_prefill_and_decode_follow_from_stamps_where_no_source_names_them() -> None:
+    def stamped(rid: str, **more: Any) -> dict[str, Any]:
+        return finished(rid, T, scheduled_ts=T + 1, first_token_ts=T + 1.5, finished_ts=T + 4, **more)
+
+    rows = lines(
+        stamped("a"),
+        stamped("b", prefill_done_ts=T + 1.4, forward_s=2.9),
+        stamped("c", retractions=1),
+        stamped("d", prefill_s=0.3, decode_s=2.0),
+    )
+    found = requests(assembled({"records": rows}), "prefill_s", "decode_s", "unaccounted_s")
+    assert [row[:2] for row in found] == [
+        (pytest.approx(0.5), pytest.approx(2.5)),
+        (pytest.approx(0.4), pytest.approx(2.5)),
+        (None, None),
+        (0.3, 2.0),
+    ]
+    assert found[0][2] is None  # stamps alone explain everything by construction: that is no finding
+
+
 def test_a_negative_rest_is_null_and_a_conflict_never_a_number() -> None:
     row = finished("r", T, 1.0, queue_s=0.5)
     stats = {"kind": "time-stats", "event": "finished", "rid": "r", "source": 1, "forward_s": 2.0}

@@ -2,6 +2,9 @@
 
 - `pre_queue_s`: arrival at the API server → entry into the waiting queue (tokenize, dispatch, scheduler receipt).
 - `return_s`: completion in the scheduler (`scheduled + forward`) → finish at the API server.
+- `prefill_s`, `decode_s`: as a source names them, else between stamps: scheduled → prefill done (or first token) →
+  completion in the scheduler (or, where that is unknown, finish). Stamps give no `unaccounted_s`: it would be 0 by
+  construction.
 - `unaccounted_s`: E2E minus every duration that a source names on the way. Null where queue or forward are unknown
   or the request was retracted (0.5.23 counts the wait after a retraction in both, SIGNALS §2.3). A negative rest
   beyond rounding is a contradiction: null, and counted as a conflict.
@@ -11,6 +14,10 @@ from typing import Final
 
 from ridgeline.model.tables import REQUEST
 
+# Stamps of a request that was put back mix two rounds; a PD side sees its own part only.
+ONCE: Final = "coalesce(retractions, 0) = 0"
+WHOLE: Final = "coalesce(role, '') NOT IN ('prefill', 'decode', 'client', 'gateway')"
+
 # Columns of `requests` that are more than the merged value.
 WORKED: Final[dict[str, str]] = {
     "parent_rid": "coalesce(parent_rid, linked_parent)",
@@ -19,6 +26,13 @@ WORKED: Final[dict[str, str]] = {
     "e2e_s": "CASE WHEN e2e_s >= 0 THEN e2e_s END",
     "tpot_s": "coalesce(tpot_s, CASE WHEN completion_tokens > 1 AND e2e_s >= ttft_s AND ttft_s >= 0"
     " THEN (e2e_s - ttft_s) / (completion_tokens - 1) END)",
+    "prefill_s": f"coalesce(prefill_s, CASE WHEN {ONCE} THEN CASE"
+    " WHEN role IS DISTINCT FROM 'decode' AND prefill_done_ts >= scheduled_ts THEN prefill_done_ts - scheduled_ts"
+    f" WHEN {WHOLE} AND first_token_ts >= scheduled_ts THEN first_token_ts - scheduled_ts END END)",
+    "decode_s": f"coalesce(decode_s, CASE WHEN {ONCE} AND {WHOLE} AND state = 'finished' THEN CASE"
+    " WHEN scheduled_ts + forward_s >= coalesce(prefill_done_ts, first_token_ts)"
+    " THEN scheduled_ts + forward_s - coalesce(prefill_done_ts, first_token_ts)"
+    " WHEN forward_s IS NULL AND finished_ts >= first_token_ts THEN finished_ts - first_token_ts END END)",
 }
 COLUMNS: Final = ", ".join(f"{WORKED[n]} AS {n}" if n in WORKED else f'parts."{n}"' for n in REQUEST)
 
