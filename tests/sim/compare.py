@@ -14,8 +14,8 @@ from ridgeline.sim.service import Hooks, Service, simulate
 from ridgeline.sim.settings import Settings, version_tuple
 from ridgeline.sim.tables import Perturbation
 from ridgeline.sim.timing import PS, TimeModel
-from tests.sim.oracle_rank import Cfg, Req
 from tests.sim.oracle_service import Oracle
+from tests.sim.oracle_types import Cfg, Req
 
 NAMES = {"step_base": "step_base", "prefill_token": "step_prefill", "attention": "step_attention",
          "decode_request": "step_decode", "context_token": "step_context", "mixed_request": "step_mixed",

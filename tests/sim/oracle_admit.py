@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from tests.sim.oracle_tree import Node
 
 if TYPE_CHECKING:
-    from tests.sim.oracle_rank import Rank, Req
+    from tests.sim.oracle_rank import Rank
+    from tests.sim.oracle_types import Req
 
 
 def prefix(rank: Rank, q: Req) -> tuple[Node, int]:
@@ -39,7 +40,7 @@ def depth_first(rank: Rank, waiting: list[Req], at: dict[int, Node]) -> list[Req
 
 
 def arrange(rank: Rank, t: int) -> None:
-    from tests.sim.oracle_rank import oracle_draw
+    from tests.sim.oracle_types import oracle_draw
 
     p = rank.p
     policy = p["order"]
@@ -103,7 +104,8 @@ class Budget:
         self.input = rank.value("max_prefill", t) - mixed
         self.chunk = rank.value("chunk", t) - mixed
         self.chunked = rank.value("chunk", t) > 0
-        self.reserve = sum((rank.reserve(max(0, q.max_new - q.gen - q.waste), q.ignore_eos) for q in rank.running), Fraction(0))
+        left = [(max(0, q.max_new - q.gen - q.waste), q.ignore_eos) for q in rank.running]
+        self.reserve = sum((rank.reserve(n, whole) for n, whole in left), Fraction(0))
 
     def left(self) -> Fraction:
         return self.rank.room() - self.total - self.reserve

@@ -7,8 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from tests.sim.oracle_admit import admit, launch
-from tests.sim.oracle_rank import FOREVER, Cfg, Rank, Req, oracle_draw
+from tests.sim.oracle_rank import Rank
 from tests.sim.oracle_service import Oracle
+from tests.sim.oracle_types import FOREVER, Cfg, Req, oracle_draw
 
 
 class Pair:

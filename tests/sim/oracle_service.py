@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tests.sim.oracle_rank import FOREVER, Cfg, Rank, Req, oracle_draw
+from tests.sim.oracle_rank import Rank
 from tests.sim.oracle_tree import Tree
+from tests.sim.oracle_types import FOREVER, Cfg, Req, oracle_draw
 
 
 class Oracle:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.sim.oracle_rank import FOREVER, Cfg, Rank, Req
+from tests.sim.oracle_rank import Rank
+from tests.sim.oracle_types import FOREVER, Cfg, Req
 
 
 class VllmRank(Rank):
@@ -19,7 +20,7 @@ class VllmRank(Rank):
         self.free = self.pool
 
     def recount(self) -> None:
-        self.free = len(self.free_queue) * self.page
+        self.free = len(self.free_queue) * self.page - self.stolen
 
     def take_block(self) -> int:
         b = self.free_queue.pop(0)
@@ -84,7 +85,7 @@ class VllmRank(Rank):
             ask = min(q.prompt + q.gen - q.kv, budget)
             need = self.ceil(q.kv + ask) // self.page - len(self.table[q.id])
             lost = False
-            while need > len(self.free_queue):
+            while need > len(self.free_queue) - self.stolen // self.page:
                 preempted = self.struck = True
                 v = self.preempt(t)
                 if v is q:
@@ -113,7 +114,8 @@ class VllmRank(Rank):
                 hits.append(self.known[self.chain(q, len(hits))][0])
             ask = min(length - len(hits) * self.page, budget)
             need = self.ceil(len(hits) * self.page + ask) // self.page - len(hits)
-            if need > len(self.free_queue) - sum(self.users[b] == 0 for b in hits):
+            idle = sum(self.users[b] == 0 for b in hits)
+            if need > len(self.free_queue) - self.stolen // self.page - idle:
                 break
             self.waiting.remove(q)
             for b in hits:
@@ -147,7 +149,8 @@ class VllmRank(Rank):
             self.dur += v["step_prefill"] * sum(ask for _, ask in rest)
             self.dur += v["step_attention"] * sum(ask * (2 * q.kv + ask) for q, ask in rest)
             self.dur += v["step_mixed"] * len(decodes)
-            self.dur += sum(q.work_us * 1_000_000 for q, _ in mine if q.gen == 0 and q.start == t)
+            fresh = [q for q, _ in mine if q.gen == 0 and q.start == t]
+            self.dur += sum(q.work_us * 1_000_000 + self.cfg.at("work", self.i, t, q.kind) for q in fresh)
             self.publish_now(t)
         elif len(decodes) == len(self.running) and not preempted:
             self.decodes += 1
@@ -194,6 +197,7 @@ class VllmRank(Rank):
         if any(e <= t for e in self.edges):
             self.edges = [e for e in self.edges if e > t]
             self.seen = t
+            self.perturb(t)
         if self.value("hang", t):
             self.hold = True
             self.now = min(self.edges, default=FOREVER)

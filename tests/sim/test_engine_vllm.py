@@ -29,7 +29,8 @@ MANY = settings(
 def vllm(draw: Any) -> Settings:
     page = draw(st.sampled_from([1, 4, 16]))
     return Settings(
-        engine="vllm", async_scheduling=draw(st.booleans()), page_size=page, max_total_num_tokens=draw(st.sampled_from([130, 200, 400, 2000])),
+        engine="vllm", async_scheduling=draw(st.booleans()),
+        page_size=page, max_total_num_tokens=draw(st.sampled_from([130, 200, 400, 2000])),
         max_running_requests=draw(st.sampled_from([1, 2, 5, 30])),
         chunked_prefill_size=draw(st.sampled_from([-1, 16, 48, 200])),
         max_prefill_tokens=draw(st.sampled_from([30, 1000])),
@@ -45,10 +46,12 @@ def vllm(draw: Any) -> Settings:
 def troubles(draw: Any) -> list[Perturbation]:
     out = []
     for _ in range(draw(st.integers(0, 2))):
-        name, times, plus = draw(st.sampled_from([("step_time", 3000, 0), ("hang", 0, 1), ("grammar", 3000, 0)]))
+        name, times, plus, kind = draw(st.sampled_from([
+            ("step_time", 3000, 0, -1), ("hang", 0, 1, -1), ("grammar", 3000, 0, -1), ("stolen_tokens", 0, 50, -1),
+            ("request_work", 0, 9 * MS, 1)]))  # fmt: skip
         start = draw(st.integers(0, 900)) * MS
         end = start + draw(st.integers(1, 400)) * MS
-        out.append(Perturbation(name, start, end, times, plus, draw(st.integers(-1, 1))))
+        out.append(Perturbation(name, start, end, times, plus, draw(st.integers(-1, 1)), kind))
     return out
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -70,6 +72,26 @@ def test_bad_policies(tmp_path: Path, text: str, name: str, says: str) -> None:
     path.write_text(text)
     with pytest.raises(SettingError, match=says):
         load_policy(f"{path}:{name}")
+
+
+AFTER = """
+from ridgeline.scenario.generate import Lengths, generated
+from ridgeline.sim.policies import load_policy
+from ridgeline.sim.service import Hooks, simulate
+from ridgeline.sim.settings import Settings
+s = generated("poisson", 40, 60.0, Lengths(1, 90), Lengths(1, 9), seed=1)
+simulate(s, Settings())
+_, route = load_policy("EXAMPLE:route_least_waiting")
+rows = simulate(s, Settings(workers=3, router="user"), hooks=Hooks(route=route)).requests()
+print(sorted(set(rows["worker"].tolist())))
+"""
+
+
+def test_after_a_plain_run() -> None:
+    # the engine was loaded before numba was: nothing in its machine code may lean on numba's helpers
+    code = AFTER.replace("EXAMPLE", str(EXAMPLE))
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert done.stdout.strip() == "[0, 1, 2]"
 
 
 def test_missing_file() -> None:

@@ -26,6 +26,13 @@ that perturbations and class search name; ``cancel_ps`` 0: never (else an absolu
 an id of its own; ``work_us``: extra work when its prefill starts (an image to encode).
 """
 
+BITS: dict[str, int] = {
+    "arrival_ps": 62, "input_tokens": 24, "output_tokens": 24, "max_new_tokens": 30, "routing_key": 31, "dp_rank": 15,
+    "lora": 31, "priority": 15, "namespace": 31, "kind": 15, "grammar_us": 31, "storage_us": 31, "cancel_ps": 62,
+    "output_segment": 31, "work_us": 40,
+}  # fmt: skip
+"""How large a column's values may be (the engine keeps them in records of this size)."""
+
 
 @dataclass(frozen=True)
 class Scenario:
@@ -63,6 +70,11 @@ class Scenario:
         for name in ("input_tokens", "output_tokens", "max_new_tokens"):
             if n and self[name].min() < 1:
                 raise ScenarioError(f"scenario column {name} holds a value below 1")
+        for name, bits in BITS.items():
+            if n and (self[name].min() < -(2**bits) or self[name].max() >= 2**bits):
+                raise ScenarioError(f"scenario column {name} holds a value beyond {bits} bits")
+        if len(self.segment_id) and (self.segment_id.min() <= -(2**31) or self.segment_id.max() >= 2**31):
+            raise ScenarioError("scenario has a segment id beyond 31 bits")
         if len(self.segment_tokens) and self.segment_tokens.min() < 1:
             raise ScenarioError("scenario has a segment without tokens")
 

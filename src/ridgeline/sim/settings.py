@@ -110,6 +110,8 @@ class Settings:
                 raise SettingError(f"{name}: {getattr(self, name)} is below {least}")
         if self.max_total_num_tokens < 2 * self.page_size:
             raise SettingError("max_total_num_tokens: smaller than two pages")
+        if self.max_loras_per_batch > 64:
+            raise SettingError("max_loras_per_batch: more than 64 are not simulated")
         if self.decode_workers >= self.workers and self.decode_workers > 0:
             raise SettingError("decode_workers: must be fewer than workers (the rest prefill)")
         if self.decode_workers and self.enable_dp_attention:

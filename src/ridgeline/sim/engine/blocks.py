@@ -125,3 +125,9 @@ def free_blocks(st: State, r: int, i: int) -> None:
     x.held = 0
     x.tree = 0
     slots(st)[x.slot].full = 0
+
+
+@jit
+def spare(st: State, r: int) -> int:
+    """Blocks that can be had now."""
+    return int(lists(st)[r * p.QUEUES + p.BLOCKS].n - param(st)[r, p.STOLEN] // param(st)[r, p.PAGE])

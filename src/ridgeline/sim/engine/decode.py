@@ -200,6 +200,8 @@ def decode(st: State, r: int, t: int, cut: int, arrival: int, single: bool, lock
         drop_finished(st, r, t)
         if rk.running == 0:
             return False
+        # who waits may be admitted after this step
+        single = True
     if room(st, r) < step_need(st, r):
         retract(st, r, t)
         calm = False

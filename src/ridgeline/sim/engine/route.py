@@ -111,7 +111,8 @@ def ask_user(st: State, i: int, n: int, route_fn: Callable[..., int]) -> int:
 def describe(st: State, row: int, at: int, lo: int, hi: int, inflight: int, up: bool) -> None:
     """Fill ask row ``row`` with the load of ranks ``[lo, hi)``: what a routing policy sees of a candidate."""
     a = param(st)[cells(st)[p.G_ASK] + row]
-    a[:] = 0
+    for k in range(10):
+        a[k] = 0
     a[0] = at
     a[1] = 1 if up else 0
     for r in range(lo, hi):

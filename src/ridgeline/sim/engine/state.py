@@ -35,10 +35,10 @@ RANK = np.dtype(
                                   "next_cancel", "next_perturb", "snap_at", "snap_requests", "snap_tokens",
                                   "budget_seen", "budget_requests", "budget_tokens", "join_at", "log_tokens",
                                   "log_at", "busy", "prefill_tokens", "cached_tokens", "retractions", "peak",
-                                  "stolen", "emitted", "next_ready", "began", "seen", "prev_steps", "turn", "rotation", "inflight",
-                                  "link_free", "group_now")),
-        *((name, I4) for name in ("running", "chunk", "nbatch", "root", "heap", "decode_left", "njoin", "nlora", "ndone",
-                                  "last_prebuilt", "order_next", "tree", "lo", "hi", "role")),
+                                  "stolen", "emitted", "next_ready", "began", "seen", "prev_steps", "turn",
+                                  "rotation", "inflight", "link_free", "group_now")),
+        *((name, I4) for name in ("running", "chunk", "nbatch", "root", "heap", "decode_left", "njoin", "nlora",
+                                  "ndone", "last_prebuilt", "order_next", "tree", "lo", "hi", "role")),
         *((name, I1) for name in ("full", "kind", "halted", "many_joins", "dirty", "mixing", "hold", "stirred")),
     ]
 )  # fmt: skip

@@ -13,10 +13,12 @@ from ridgeline.sim.engine.blocks import (
     free_blocks,
     give_blocks,
     known_block,
+    spare,
     unqueue_block,
 )
 from ridgeline.sim.engine.decode import LONGEST, publish, steps_to
 from ridgeline.sim.engine.jit import jit
+from ridgeline.sim.engine.perturb import of_class
 from ridgeline.sim.engine.queues import leave_wait
 from ridgeline.sim.engine.records import note, note_step
 from ridgeline.sim.engine.state import State
@@ -104,7 +106,7 @@ def schedule_running(st: State, r: int, t: int, budget: int) -> tuple[int, int]:
         ask = min(x.prompt + x.gen - x.kv, budget)
         need = (x.kv + ask + page - 1) // page - x.held // page
         gone = False
-        while need > lists(st)[r * p.QUEUES + p.BLOCKS].n:
+        while need > spare(st, r):
             hit = 1
             scheduled = slots(st)[base + rk.running - 1].req
             before = rk.running
@@ -194,7 +196,7 @@ def admit_waiting(st: State, r: int, t: int, budget: int) -> int:
                 hits += 1
         ask = min(length - hits * page, budget)
         need = (hits * page + ask + page - 1) // page - hits
-        if need > lists(st)[r * p.QUEUES + p.BLOCKS].n - idle:
+        if need > spare(st, r) - idle:
             break
         leave_wait(st, r, i)
         slots(st)[row].full = 1
@@ -293,7 +295,7 @@ def stretch(st: State, r: int, t: int, k: int) -> int:
         for at in range(rk.running):
             if (reqs(st)[slots(st)[base + at].req].kv + j) % page == 0:
                 need += 1
-        if need > lists(st)[r * p.QUEUES + p.BLOCKS].n:
+        if need > spare(st, r):
             return j
         for at in range(rk.running):
             i = slots(st)[base + at].req
@@ -353,7 +355,7 @@ def vllm_step(st: State, r: int, t: int, cut: int, arrival: int) -> bool:
         for at in range(rk.running):
             x = reqs(st)[slots(st)[base + at].req]
             if x.extend > 0 and x.gen == 0 and x.start == t:
-                base_ps += x.extra
+                base_ps += x.extra + of_class(st, r, p.WORK, x.kind, t)
         publish(st, r, t, param(st)[r, p.POOL] - rk.free)
         rk.snap_requests -= rk.nbatch
     elif decodes == rk.running and hit == 0:
