@@ -1,6 +1,7 @@
 """The engine's entries as machine code, loaded from the object files that `build` wrote."""
 
 import ctypes
+import fcntl
 import json
 from collections.abc import Callable
 from typing import Any
@@ -45,9 +46,14 @@ def load() -> dict[str, Callable[..., Any]]:
         return LOADED
     folder = cache_folder()
     if not is_compiled():
-        from ridgeline.sim.engine.build import build
+        folder.mkdir(parents=True, exist_ok=True)
+        with (folder / "lock").open("w") as lock:
+            # one process compiles, the others wait for it
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not is_compiled():
+                from ridgeline.sim.engine.build import build
 
-        build(folder)
+                build(folder)
     symbols = json.loads((folder / "engine.json").read_text())
     binding.initialize_native_target()
     binding.initialize_native_asmprinter()
