@@ -111,7 +111,10 @@ def test_causes_lists_and_prints_a_page() -> None:
     assert "sglang:num_queue_reqs" in run("causes", "num_waiting").stdout
 
 
-@pytest.mark.parametrize("verb", ["ingest", "sources", "diagnose", "show", "request", "classes", "causes", "simulate", "sample"])
+VERBS = ("ingest", "sources", "diagnose", "show", "request", "classes", "causes", "simulate", "sample")
+
+
+@pytest.mark.parametrize("verb", VERBS)
 def test_every_verb_has_help(verb: str) -> None:
     done = run(verb, "--help")
     assert done.returncode == 0

@@ -24,6 +24,7 @@ VERBS: Final = (
     ("diagnose", "prefix", "ridgeline.cli.prefix:prefix", "What a prefix cache could reuse, and what was lost."),
     ("diagnose", "causes", "ridgeline.cli.causes:causes", "The closed list of causes, or one of them as a page."),
     ("simulate", "scenario", "ridgeline.cli.scenario:scenario", "Make traffic: generated, or from a trace or a log."),
+    ("simulate", "sample", "ridgeline.cli.sample:sample", "The traffic of recorded evidence as a scenario."),
     ("simulate", "simulate", "ridgeline.cli.simulate:simulate", "Run a scenario under given scheduler settings."),
     ("simulate", "fidelity", "ridgeline.cli.fidelity:fidelity", "How far the simulator can be trusted here."),
     ("lab", "lab", "ridgeline.cli.lab:lab", "Record labelled incidents in virtual time; score diagnose."),

@@ -14,13 +14,16 @@ def simulate(
     scenario: Path,
     *,
     set_: Annotated[tuple[str, ...], Parameter(name=["--set"])] = (),
+    vary: tuple[str, ...] = (),
     policy: tuple[str, ...] = (),
-    time_model: str = "default",
+    time_model: str | None = None,
     seed: int = 0,
     format: Literal["text", "json", "md"] = "text",
     quiet: bool = False,
 ) -> int:
-    """Run a scenario through one configuration of the scheduler, router and cache.
+    """Run a scenario through one configuration of the scheduler, router and cache, or through several.
+
+    Beside a scenario of `ridgeline sample` lies SCENARIO.json: its settings and step times hold unless given here.
 
     Parameters
     ----------
@@ -29,6 +32,8 @@ def simulate(
     set_
         KEY=VALUE: SGLang's server arguments with underscores, and max_total_num_tokens (KV pool of one rank),
         router (the gateway's policy), workers (servers behind it).
+    vary
+        KEY=A,B: one run for each value; repeated, one for each combination.
     policy
         FILE.py:NAME, a routing or ordering policy of your own; its name begins with route or order.
     time_model
@@ -49,22 +54,59 @@ def simulate(
         from ridgeline.scenario.files import read_scenario
 
         traffic = read_scenario(scenario)
-        chosen, hooks = configured(set_, policy)
-        model = model_of(time_model)
+        base, fitted = beside(scenario)
+        ways = [configured((*set_, *changes), policy, base) for changes in combinations(vary)]
+        model = fitted if time_model is None and fitted is not None else model_of(time_model or "default")
         warm(say=not quiet)
-        result = timed_run(traffic, chosen, model, hooks, seed)
+        results = [timed_run(traffic, chosen, model, hooks, seed) for chosen, hooks in ways]
     except (ScenarioError, SettingError) as error:
         raise InputError(str(error)) from error
     if quiet:
         return 0
     if format == "json":
-        print(json.dumps({"schema": "ridgeline.simulation/1", "runs": [result]}, indent=1))
+        print(json.dumps({"schema": "ridgeline.simulation/1", "runs": results}, indent=1))
     else:
-        print(said(result, format))
+        print("\n\n".join(said(result, format) for result in results))
     return 0
 
 
-def configured(changes: tuple[str, ...], policies: tuple[str, ...]) -> tuple[Any, Any]:
+def combinations(vary: tuple[str, ...]) -> list[tuple[str, ...]]:
+    """``KEY=A,B`` texts → the cross product as tuples of ``KEY=VALUE``; one empty tuple where nothing varies.
+
+    Raises SettingError.
+    """
+    from itertools import product
+
+    from ridgeline.sim.settings import SettingError
+
+    axes: list[list[str]] = []
+    for text in vary:
+        key, equals, values = text.partition("=")
+        if not equals or not all(value.strip() for value in values.split(",")):
+            raise SettingError(f"--vary {text}: want KEY=A,B")
+        axes.append([f"{key}={value.strip()}" for value in values.split(",")])
+    return [tuple(one) for one in product(*axes)]
+
+
+def beside(scenario: Path) -> tuple[Any, Any]:
+    """(settings, time model) that `ridgeline sample` wrote beside the scenario; None for what it did not.
+
+    Raises SettingError.
+    """
+    from ridgeline.sim.settings import SettingError, Settings
+    from ridgeline.sim.timing import TimeModel
+
+    path = Path(f"{scenario}.json")
+    if not path.is_file():
+        return None, None
+    try:
+        read = json.loads(path.read_text(encoding="utf-8"))
+        return Settings(**read["settings"]), TimeModel(**read["time_model"]) if read["time_model"] else None
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise SettingError(f"{path}: {error}") from error
+
+
+def configured(changes: tuple[str, ...], policies: tuple[str, ...], base: Any = None) -> tuple[Any, Any]:
     """Settings and hooks from ``KEY=VALUE`` and ``FILE.py:NAME`` texts. Raises SettingError."""
     from ridgeline.sim.policies import load_policy
     from ridgeline.sim.service import Hooks
@@ -76,7 +118,7 @@ def configured(changes: tuple[str, ...], policies: tuple[str, ...]) -> tuple[Any
         if not equals:
             raise SettingError(f"--set {change}: want KEY=VALUE")
         texts[key.strip().removeprefix("--").replace("-", "_")] = text.strip()
-    chosen = with_changes(Settings(), texts)
+    chosen = with_changes(base or Settings(), texts)
     found: dict[str, Any] = {}
     for reference in policies:
         kind, function = load_policy(reference)
