@@ -22,7 +22,7 @@ from ridgeline.scenario.traffic import OBSERVED, Floats, Traffic
 
 REQUESTS_SQL: Final = """
     SELECT
-        rid, client_rid, parent_rid, choice, server, role, probe, state, n, prompt_tokens, prompt_chars,
+        rid, client_rid, parent_rid, choice, server, role, probe, state, endpoint, n, prompt_tokens, prompt_chars,
         max_new_tokens, params_logged, ignore_eos, priority, routing_key, lora, dp_rank_asked, dp_rank,
         completion_tokens, cached_tokens, retractions, received_ts, dispatched_ts, queued_ts, scheduled_ts,
         prefill_done_ts, first_token_ts, last_token_ts, finished_ts, queue_s, ttft_s, prefill_s, decode_s, tpot_s,
@@ -251,6 +251,17 @@ def stamps_of(one: Asked, origin: float) -> dict[str, float]:
     return out
 
 
+def shared_groups(asked: Sequence[Asked], groups: dict[int, float]) -> list[int | None]:
+    """Numbers of the prefix groups: the client's group, apart for each endpoint (their templates begin differently)."""
+    keys: list[str | None] = []
+    for one in asked:
+        rows = [row for row in (one.row, one.client) if row is not None]
+        group = next((groups[row["request"]] for row in rows if row["request"] in groups), None)
+        endpoint = next((row["endpoint"] for row in reversed(rows) if row["endpoint"] is not None), "")
+        keys.append(None if group is None else f"{group} {endpoint}")
+    return [number or None for number in number_of(keys)]
+
+
 def number_of(texts: Sequence[str | None]) -> list[int]:
     """Texts as small numbers from 1 in order of appearance; 0 for none."""
     ids: dict[str, int] = {}
@@ -273,10 +284,7 @@ def assemble(
     prefix, segments = segments_of(
         [a.prompt for a in asked],
         observed["cached_tokens"],
-        [
-            next((int(groups[r["request"]]) for r in (a.row, a.client) if r and r["request"] in groups), None)
-            for a in asked
-        ],
+        shared_groups(asked, groups),
         [next((hashes[k] for k in keys if k in hashes), None) for keys in ids],
     )
     if prefix == "none":
