@@ -187,11 +187,14 @@ def count_steps(tally: Tally, case: Case, seen: Seen) -> None:
         tally.count("retracted_output", rank, t[put_back], rows["v0"][put_back] * 60.0)
         tally.count("preempted", rank, t[put_back], rows["v0"][put_back])
         if step.any():
-            ends = t[step]
+            mixed = prefill & (rows["v5"] > 0)
+            ends = np.concatenate([t[step], t[mixed] + rows["v4"][mixed] / PS])
+            order = np.argsort(ends, kind="stable")
+            running = np.concatenate([rows["v0"][step], rows["v3"][mixed]])[order]
+            alive = running if mixed.any() else rows["v1"][step]
+            ends = ends[order]
             gaps = np.diff(ends, prepend=ends[0])
             # a step after idleness begins a stream rather than continuing one
-            alive = rows["v1"][step]
-            running = np.maximum(rows["v0"][step], 0)
             idle_before = np.concatenate([[True], running[:-1] == 0])
             tally.observe(
                 "itl",

@@ -9,6 +9,7 @@ import numpy as np
 from ridgeline.lab.case import HORIZON_S, SIZES, Case
 from ridgeline.lab.emit import dumps, server_info, vllm_log
 from ridgeline.lab.emit.client import client_line
+from ridgeline.lab.emit.life import kernel_lines
 from ridgeline.lab.emit.model import Line, Request
 from ridgeline.lab.emit.request_log import exported, finished, received
 from ridgeline.lab.emit.spans import request_lines as span_lines
@@ -120,9 +121,14 @@ def write_dumps(case: Case, folder: Path, b: Seen) -> None:
         path.write_bytes(dumps.dump(b.server, sorted(inside, key=lambda r: r.received_ts)[-DUMPED:], ts))
 
 
-def token_times(b: Seen, case: Case) -> list[np.ndarray[Any, Any]]:
-    """Per rank, when its steps that gave tokens ended (virtual seconds)."""
-    return [np.sort(rows["t"][rows["kind"] == p.LOG_DECODE]) / PS for rows in b.rows]
+def token_times(b: Seen) -> list[np.ndarray[Any, Any]]:
+    """Per rank, when its steps that gave tokens to running requests ended (virtual seconds)."""
+    out = []
+    for rows in b.rows:
+        step, mixed = rows["kind"] == p.LOG_DECODE, (rows["kind"] == p.LOG_PREFILL) & (rows["v5"] > 0)
+        ends = np.concatenate([rows["t"][step], rows["t"][mixed] + rows["v4"][mixed]])
+        out.append(np.sort(ends) / PS)
+    return out
 
 
 def client_lines(ran: Ran, servers: list[list[Seen]], view: Felt) -> list[str]:
@@ -134,7 +140,7 @@ def client_lines(ran: Ran, servers: list[list[Seen]], view: Felt) -> list[str]:
         for boot in boots:
             if boot.server.role != "prefill":
                 by_row.update({i: (r, boot) for i, r in zip(boot.index, boot.requests, strict=True)})
-    steps = {id(b): token_times(b, case) for boots in servers for b in boots}
+    steps = {id(b): token_times(b) for boots in servers for b in boots}
     out: list[tuple[float, str]] = []
     prefill = {
         i: r
@@ -197,6 +203,11 @@ def client_lines(ran: Ran, servers: list[list[Seen]], view: Felt) -> list[str]:
 def write_sglang(case: Case, folder: Path, boots: list[Seen]) -> None:
     """Everything one SGLang server leaves."""
     write(folder / "server.log", "".join(f"{line}\n" for b in boots for line in server_lines(case, b)))
+    killed = [b for b in boots if b.died == "host-oom"]
+    if killed:
+        # who finds a scheduler gone with signal 9 looks into the kernel's log next
+        lines = kernel_lines(killed[0].server, case.base_ts + killed[0].gone_s - 0.4, 0)
+        write(folder / "dmesg.txt", "".join(f"{line.text}\n" for line in lines))
     write(folder / "metrics.txt", metric_pages(case, boots))
     write(folder / "loads.txt", load_answers(case, boots))
     write(folder / "server_info.json", server_info.answer(boots[-1].server, 0.0) + "\n")
@@ -207,10 +218,8 @@ def write_sglang(case: Case, folder: Path, boots: list[Seen]) -> None:
         write_dumps(case, folder, b)
     if boots[0].server.version == "0.5.23":
         traced = [r for b in boots for r in b.requests if r.trace and r.finished_ts is not None]
-        lines = [
-            line for r in sorted(traced, key=lambda r: r.finished_ts or 0.0) for line in span_lines(boots[0].server, r)
-        ]
-        write(folder / "spans.jsonl", "".join(f"{line}\n" for line in lines))
+        traced.sort(key=lambda r: r.finished_ts or 0.0)
+        write(folder / "spans.jsonl", "".join(f"{text}\n" for r in traced for text in span_lines(boots[0].server, r)))
 
 
 def write_vllm(case: Case, folder: Path, boots: list[Seen]) -> None:

@@ -34,7 +34,7 @@ def client_line(
         "end_ts": end_ts,
         "first_chunk_ts": first_ts if r.stream else None,
         "last_chunk_ts": end_ts if r.stream and done else None,
-        "chunks": r.completion_tokens if r.stream and done else 0,
+        "chunks": len(gaps_ms) + 1 if r.stream and done else 0,
         "server_ids": [r.rid],
         "usage": usage,
         "finish_reason": r.finish if done else None,

@@ -1,5 +1,7 @@
 """Lines about the life of a server: access, health, watchdog, crash, out of memory, cache (SIGNALS §6.4, §6.5)."""
 
+from datetime import UTC, datetime
+
 from ridgeline.lab.emit.model import Line, Server
 from ridgeline.lab.emit.stamp import clock, prefix
 
@@ -100,6 +102,23 @@ def killed(server: Server, ts: float, rank: int) -> list[Line]:
             "Triggering SIGQUIT for cleanup..."
         )
     return [Line(ts, prefix(server, ts) + first), *quit_lines(server, ts)]
+
+
+def kernel_lines(server: Server, ts: float, rank: int) -> list[Line]:
+    """What the kernel's log says of a process it killed for memory (``dmesg -T``)."""
+    pid = server.pid + 60 + rank
+    when = datetime.fromtimestamp(ts, UTC).strftime("[%a %b %d %H:%M:%S %Y]")
+    return [
+        Line(
+            ts,
+            f"{when} Out of memory: Killed process {pid} (sglang::schedul) total-vm:198234112kB, anon-rss:121870336kB, "
+            "file-rss:0kB, shmem-rss:8192kB, UID:0 pgtables:312064kB oom_score_adj:0",
+        ),
+        Line(
+            ts,
+            f"{when} oom_reaper: reaped process {pid} (sglang::schedul), now anon-rss:0kB, file-rss:0kB, shmem-rss:0kB",
+        ),
+    ]
 
 
 def shutdown(server: Server, ts: float, left: int) -> list[Line]:
