@@ -40,7 +40,7 @@ GROUPS_SQL: Final = """
 HASHES_SQL: Final = "SELECT rid, grain, hashes FROM prompts WHERE hashes IS NOT NULL AND grain > 0"
 CONTEXT_SQL: Final = "SELECT max(context_len), max(engine) FROM servers"
 
-MOST_TOKENS: Final = 1 << 30
+MOST_TOKENS: Final = (1 << 24) - 1
 """A count beyond this is damage, not a request."""
 
 Row = dict[str, Any]
