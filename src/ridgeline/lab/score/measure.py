@@ -104,6 +104,13 @@ def route_right(r: Result) -> bool | None:
     return bool(r["findings"][0]["route"] == r["truth"]["route"])
 
 
+def ruled_out_true(r: Result) -> bool | None:
+    """The true cause was ruled out; None where the result does not say what was."""
+    if "ruled_out" not in r or r["truth"]["cause"] in ("healthy", "unknown"):
+        return None
+    return r["truth"]["cause"] in r["ruled_out"]
+
+
 def share(values: Iterable[bool | None]) -> float | None:
     """Share that holds among those that say anything."""
     known = [v for v in values if v is not None]

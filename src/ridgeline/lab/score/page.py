@@ -95,6 +95,8 @@ def accuracy_page(results: list[Result], grid: str) -> str:
         f"Outside the catalogue: {percent(main.abstained)} answered without a confident wrong cause. "
         f"Claims that recompute: {same} of {asked} asked.",
         "",
+        f"Cases in which the true cause was ruled out: {percent(measure.share(map(measure.ruled_out_true, full)))}.",
+        "",
         "## Floors",
         "",
         *floor_rows(full),

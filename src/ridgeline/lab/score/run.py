@@ -81,8 +81,12 @@ def condensed(diagnosis: dict[str, Any] | None) -> Result:
     """What scoring needs of a diagnosis."""
     if diagnosis is None:
         return {"verdict": None, "findings": []}
+    out = {
+        c for part in (*diagnosis.get("ladder", []), *diagnosis.get("findings", [])) for c in part.get("ruled_out", [])
+    }
     return {
         "verdict": diagnosis["verdict"],
+        "ruled_out": sorted(out),
         "findings": [
             {k: f.get(k) for k in ("cause", "layer", "confidence", "scope", "onset", "route")}
             for f in diagnosis.get("findings", [])[:5]
