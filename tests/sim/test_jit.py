@@ -11,8 +11,9 @@ from pathlib import Path
 import numpy as np
 
 from ridgeline.scenario.generate import Lengths, generated
+from ridgeline.scenario.model import take
 from ridgeline.sim.engine import jit
-from ridgeline.sim.service import simulate
+from ridgeline.sim.service import Service, simulate
 from ridgeline.sim.settings import Settings
 
 ENGINE = Path(jit.__file__).parent
@@ -20,7 +21,7 @@ ENGINE = Path(jit.__file__).parent
 RUN = """
 import hashlib, numpy as np
 from ridgeline.scenario.generate import Lengths, generated
-from ridgeline.sim.service import simulate
+from ridgeline.sim.service import Service, simulate
 from ridgeline.sim.settings import Settings
 s = simulate(generated("poisson", 60, 40.0, Lengths(1, 300), Lengths(1, 40), seed=1, prefix_groups=3,
              prefix_tokens=64), Settings(dp_size=2, page_size=4, max_total_num_tokens=2000, schedule_policy="lpm"))
@@ -51,10 +52,16 @@ def test_interpreted_equals_compiled() -> None:
 
 
 def test_tables_grow_without_a_trace() -> None:
-    # room for one request and no more: every table grows on the way
-    scenario = generated("poisson", 3000, 300.0, Lengths(1, 60), Lengths(1, 9), seed=1)
-    chosen = Settings(max_running_requests=8, max_total_num_tokens=400_000, schedule_policy="lof")
-    whole = simulate(scenario, chosen, logging=True)
-    assert len(whole.drain_log()) > 1000
-    assert (whole.requests()["gen"] == whole.requests()["out"]).all()
-    assert np.unique(whole.requests()["outcome"]).tolist() == [1]
+    # room for one request and no more: requests, segments, tree nodes, child table and log all grow on the way
+    scenario = generated("poisson", 12_000, 300.0, Lengths(1, 60), Lengths(1, 9), seed=1, prefix_groups=40,
+                         prefix_tokens=7)  # fmt: skip
+    chosen = Settings(max_running_requests=8, max_total_num_tokens=400_000)
+    ample = simulate(scenario, chosen, logging=True)
+    tight = Service(chosen, room=1, logging=True)
+    for start in range(0, scenario.n, 1000):
+        tight.push(take(scenario, np.arange(start, start + 1000)))
+    tight.run()
+    assert len(tight.state.node) > 4096
+    assert len(tight.drain_log()) > 4096 // 2
+    assert tight.requests()["finish"].tolist() == ample.requests()["finish"].tolist()
+    assert (tight.requests()["gen"] == tight.requests()["out"]).all()

@@ -46,6 +46,27 @@ def test_sglang_on_cpu(ask: Ask, shared_dir: Path) -> None:
     assert any("turned away" in reason for reason in told["why"])
 
 
+BARS: dict[str, dict[str, tuple[float | None, ...]]] = {
+    "traces/real_vllm_gpu/RTXPRO6000_Qwen3-32B": {
+        "queue_s": (3, 3, 3, 5), "ttft_s": (3, 3, 3, 5), "tpot_s": (5, 3, 3, 5), "e2e_s": (3, 3, 8, 10),
+    },
+    "traces/real_vllm_gpu/RTX4090_Llama-3.1-8B": {
+        "queue_s": (5, 5, 12, 5), "ttft_s": (5, 5, 12, 5), "tpot_s": (3, 3, 6, 10), "e2e_s": (3, 3, 4, 5),
+    },
+    "real/vllm_0.32.0/run1": {
+        "queue_s": (12, 12, 15, 15), "ttft_s": (12, 12, 15, 15), "e2e_s": (12, 12, 15, 15),
+    },
+}  # fmt: skip
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize("name", sorted(BARS))
+def test_vllm_within_its_bars(ask: Ask, shared_dir: Path, name: str) -> None:
+    told = answer(ask(str(shared_dir / name), "--format", "json"))
+    for metric, bars in BARS[name].items():
+        within(told, metric, bars)
+
+
 @pytest.mark.shared
 def test_client_times_alone_of_a_sglang_run_give_figures(ask: Ask, shared_dir: Path) -> None:
     folder = shared_dir / "real/pairs/sglang_0.5.23/over_base_1"
