@@ -7,6 +7,7 @@ import pytest
 from ridgeline.bundle.view import view_of
 from ridgeline.ladder.diagnose import diagnose
 from ridgeline.ladder.frame import frame
+from ridgeline.ladder.route import balances
 from ridgeline.ladder.symptom import asked
 from ridgeline.model.diagnosis import Window
 from ridgeline.words.catalogue import say
@@ -119,9 +120,16 @@ def test_next_is_a_literal_command_with_a_setting_of_that_engine() -> None:
     server = {"source": 1, "line": 1, "engine": "sglang", "max_running": 12}
     sglang = run({"batches": queued, "servers": [server]}, sources=("my log.txt",))
     vllm = run({"batches": queued, "servers": [{**server, "engine": "vllm"}]}, sources=("server.log",))
-    assert sglang.next[0].startswith("ridgeline ingest 'my log.txt' -o ")
+    assert sglang.next[0].startswith("ridgeline sample 'my log.txt' -o incident.scenario && ridgeline simulate ")
     assert "--vary max_running_requests=12,24" in sglang.next[0]
-    assert "--vary max_num_seqs=12,24" in vllm.next[0]
+    assert "--vary max_running_requests=12,24" in vllm.next[0]
+
+
+def test_balancing_methods_are_those_of_the_version() -> None:
+    assert balances("0.5.23") == "round_robin,total_requests,total_tokens"
+    assert balances("0.5.3.post1") == "round_robin,shortest_queue"
+    assert balances("0.4.10") is None
+    assert balances(None) == balances("0.5.9")
 
 
 def test_representatives_stand_beside_a_twin_of_their_shape() -> None:

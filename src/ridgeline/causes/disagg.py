@@ -82,7 +82,7 @@ CAUSES: Final = (
         comparative=True,
         remedies=(Remedy("fix", "check links, device choice and the number of transfer threads", None, True),),
         source_entry=("disaggregation/common/",),
-        route="none",
+        route="replay",
         statement="cause.disagg.transfer-slow",
     ),
     Cause(

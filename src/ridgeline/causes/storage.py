@@ -23,7 +23,7 @@ CAUSES: Final = (
             Remedy("fix", "bound the prefetch, or recompute short prefixes", "--hicache-storage-prefetch-policy", True),
         ),
         source_entry=("mem_cache/hiradix_cache.py",),
-        route="simulate",
+        route="none",
         statement="cause.storage.tier-stall",
     ),
     Cause(

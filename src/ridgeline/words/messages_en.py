@@ -69,7 +69,7 @@ RUNGS: Final[dict[str, str]] = {
     "a4.profile": "{cause} lies in execution: compare with the version before; a profile only if that is not enough",
     "a4.config": "{cause} is a setting: change it and compare before and after",
     "a4.none": "neither replay nor simulation would add anything here",
-    "a5.not-reached": "not run: `ridgeline decide DIR` runs the route and fills this rung",
+    "a5.not-reached": "not run: the command under next starts the route",
     "summary.finding": "{cause} ({confidence} confidence), and {more} more",
     "summary.healthy": "nothing wrong in what was read",
     "summary.inconclusive": "cannot tell; likeliest layer {layer}",
