@@ -50,7 +50,7 @@ def scenarios(draw: Any, most: int = 24, longest: int = 90, extras: bool = True)
         left = int(prompt[i])
         node = 0
         while left > 0 and rng.random() < 0.8:
-            node = node * 3 + int(rng.integers(1, 4))
+            node = (node * 3 + int(rng.integers(1, 4))) % 99_991
             size = min(left, unit * (1 + node % 3))
             ids.append(node if size == unit * (1 + node % 3) else 100_000 + node)
             tokens.append(size)
