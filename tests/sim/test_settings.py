@@ -84,6 +84,11 @@ def test_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     for style in ("text", "md"):
         assert run_simulate(out, format=style) == 0  # type: ignore[arg-type]
         assert "50 finished" in capsys.readouterr().out
+    example = Path(__file__).resolve().parents[2] / "examples/policies/least_waiting.py"
+    hooks = (f"{example}:route_least_waiting", f"{example}:order_shortest_first")
+    assert run_simulate(out, set_=("workers=3",), policy=hooks, format="json") == 0
+    (run,) = json.loads(capsys.readouterr().out)["runs"]
+    assert (run["settings"]["router"], run["settings"]["schedule_policy"]) == ("user", "user")
     with pytest.raises(InputError, match="no such setting"):
         run_simulate(out, set_=("dpsize=8",))
     with pytest.raises(InputError, match="want KEY=VALUE"):
