@@ -23,7 +23,12 @@ CAUSES: Final = (
             helps("change", ">=", 1.2, of="seconds", what="tpot_s"),
             helps("change", ">=", 1.1, of="arrival_rate"),
         ),
-        absent=(never("change", "<=", 0.8, of="accept_length"),),
+        absent=(
+            never("change", "<=", 0.8, of="accept_length"),
+            # More to prefill for each request makes stays longer and batches fuller: then that is the cause.
+            never("change", ">=", 1.3, of="fresh_tokens"),
+            never("prefill_excess", ">=", 1.4),
+        ),
         twins=(Twin("decode.regression", must("step_excess", "<", 1.25)),),
         comparative=True,
         remedies=(
@@ -55,8 +60,8 @@ CAUSES: Final = (
             never("graph_lost", ">=", 0.5),
             never("slow_rank_ratio", ">=", 1.4),
             never("stands_still", "is", True),
-            never("stalled_points", ">=", 2),
-            never("prefill_train", ">=", 65536),
+            never("tokens_stop", "is", True),
+            never("streams_paused", "is", True),
         ),
         twins=(Twin("decode.batch-growth", must("step_excess", ">=", 1.4)),),
         explains=(
@@ -149,15 +154,19 @@ CAUSES: Final = (
         id="decode.prefill-interference",
         looks_like="All running streams pause together while prompts are prefilled.",
         differs="Steps between the pauses are as fast as ever.",
-        required=(must("prefill_train", ">=", 65536),),
+        required=(must("streams_paused", "is", True),),
         supporting=(
             helps("stream_gap_ratio", ">=", 8),
             helps("usage", "<", 0.9),
             helps("step_excess", "<", 1.3),
         ),
-        absent=(never("stands_still", "is", True),),
-        twins=(Twin("decode.regression", must("prefill_train", ">=", 65536)),),
-        explains=("queue.burst", "decode.regression"),
+        absent=(
+            never("stands_still", "is", True),
+            never("prefill_excess", ">=", 1.4),
+            never("change", "<=", 0.8, of="hit_ratio"),
+        ),
+        twins=(Twin("decode.regression", must("streams_paused", "is", True)),),
+        explains=("queue.burst", "decode.regression", "decode.batch-growth", "prefill.prompt-mix"),
         remedies=(
             Remedy(
                 "fix",
@@ -176,7 +185,7 @@ CAUSES: Final = (
         id="decode.token-stall",
         looks_like="Requests are in the batch and hardly a token comes out.",
         differs="The scheduler still reports: it runs, but yields nothing (a hang reports nothing new).",
-        required=(must("stalled_points", ">=", 2),),
+        required=(must("tokens_stop", "is", True),),
         supporting=(helps("queue_pressure", "<", 0.2),),
         absent=(never("stands_still", "is", True),),
         twins=(Twin("fault.hang", must("stands_still", "is", False)),),

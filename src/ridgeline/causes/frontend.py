@@ -73,7 +73,11 @@ CAUSES: Final = (
             helps("event_count", ">=", 1, kinds="loop-blocked"),
             helps("slice_share", "<", 0.4, part="queue"),
         ),
-        absent=(never("group_ratio", ">=", 3, attribute="schema", what="before_prefill"),),
+        absent=(
+            never("group_ratio", ">=", 3, attribute="schema", what="before_prefill"),
+            never("tokens_stop", "is", True),
+            never("streams_paused", "is", True),
+        ),
         twins=(
             Twin("queue.arrival-overload", must("aligned_stalls", ">=", 0.6)),
             Twin("frontend.tokenizer", must("aligned_stalls", ">=", 0.6)),

@@ -24,7 +24,7 @@ CAUSES: Final = (
             Twin("prefill.regression", must("prefill_excess", "<", 1.25)),
             Twin("cache.prompt-drift", must("change", ">=", 1.2, of="prompt_tokens")),
         ),
-        explains=("queue.arrival-overload", "queue.burst", "decode.prefill-interference"),
+        explains=("queue.arrival-overload", "queue.burst", "decode.batch-growth"),
         comparative=True,
         remedies=(
             Remedy("mitigate-now", "send the long prompts to servers of their own", None, False, None, "cost"),
@@ -44,7 +44,12 @@ CAUSES: Final = (
             helps("slice_share", ">=", 0.4, part="prefill"),
             helps("changes_near_onset", ">=", 1),
         ),
-        absent=(never("stands_still", "is", True), never("cold_start_ratio", ">=", 3)),
+        absent=(
+            never("stands_still", "is", True),
+            never("cold_start_ratio", ">=", 3),
+            never("adapter_wait", "is", True),
+            never("change", "<=", 0.8, of="accept_length"),
+        ),
         twins=(Twin("prefill.prompt-mix", must("prefill_excess", ">=", 1.4)),),
         explains=(
             "queue.arrival-overload",
@@ -75,7 +80,15 @@ CAUSES: Final = (
         ),
         absent=(never("stands_still", "is", True),),
         twins=(Twin("prefill.regression", must("cold_start_ratio", ">=", 3)),),
-        explains=("prefill.regression", "queue.burst"),
+        explains=(
+            "prefill.regression",
+            "queue.burst",
+            "queue.running-cap",
+            "queue.arrival-overload",
+            "memory.saturation",
+            "decode.batch-growth",
+            "frontend.blocked-loop",
+        ),
         remedies=(
             Remedy("prevent", "warm the usual shapes before taking traffic; keep the compile cache", None, False),
         ),
@@ -134,7 +147,14 @@ CAUSES: Final = (
             helps("event_count", ">=", 1, kinds="lora"),
         ),
         twins=(Twin("queue.running-cap", must("adapter_wait", "is", True)),),
-        explains=("queue.running-cap", "queue.over-reservation", "queue.burst", "queue.arrival-overload"),
+        explains=(
+            "queue.running-cap",
+            "queue.over-reservation",
+            "queue.burst",
+            "queue.arrival-overload",
+            "decode.batch-growth",
+            "prefill.regression",
+        ),
         scope_by=("lora",),
         remedies=(
             Remedy(

@@ -25,6 +25,7 @@ from ridgeline.facts import (
     queue,
     ranks,
     requests,
+    reuse,
 )
 from ridgeline.facts.points import ready
 from ridgeline.model.fact import Fact, Statement
@@ -128,6 +129,12 @@ MEASURES: Final[dict[str, Callable[..., Fact]]] = {
     "hits_cost_time": cache.hits_cost_time,
     "misread_rate": cache.misread_rate,
     "split_by_key": prompts.split_by_key,
+    "flush_explains": reuse.flush_explains,
+    "setting_changed": reuse.setting_changed,
+    "pages_bite": reuse.pages_bite,
+    "keys_split": reuse.keys_split,
+    "content_changed": reuse.content_changed,
+    "scattered": reuse.scattered,
     "prefix_loss": prefix.prefix_loss,
     "first_difference": prefix.first_difference,
     # disaggregation

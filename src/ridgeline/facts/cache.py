@@ -79,19 +79,27 @@ FROM rows
 """
 
 SETTING: Final = """
-SELECT count(*), max(source), min(line), max(value) FROM config
-WHERE (key IN ('disable_radix_cache', 'disable-radix-cache') AND lower(value) IN ('true', '1', ''))
-    OR (key IN ('enable_prefix_caching', 'enable-prefix-caching') AND lower(value) IN ('false', '0'))
-    OR key IN ('no_enable_prefix_caching', 'no-enable-prefix-caching')
+WITH stated AS (
+    SELECT *, coalesce(ts, 1e18) > coalesce($until, 1e17) AND ts IS NOT NULL AS later FROM config
+    WHERE replace(key, '-', '_') IN ('disable_radix_cache', 'enable_prefix_caching', 'no_enable_prefix_caching')
+),
+valid AS (SELECT * FROM stated WHERE NOT later AND (ts IS NOT NULL OR NOT EXISTS (
+    SELECT 1 FROM stated WHERE ts IS NOT NULL AND NOT later))),
+-- Of the starts seen, the last one before the window ends counts.
+latest AS (SELECT * FROM valid QUALIFY row_number() OVER (PARTITION BY server, key
+    ORDER BY ts DESC NULLS LAST, source, line DESC) = 1)
+SELECT count(*) FILTER (WHERE
+        (replace(key, '-', '_') = 'disable_radix_cache' AND lower(coalesce(value, '')) IN ('true', '1', ''))
+        OR (replace(key, '-', '_') = 'enable_prefix_caching' AND lower(value) IN ('false', '0'))
+        OR replace(key, '-', '_') = 'no_enable_prefix_caching') AS off,
+    max(source), min(line), count(*) AS known
+FROM latest
 """
 
 
 def cache_off(view: View) -> Fact:
     """Whether the configuration switches the prefix cache off; missing where no configuration is seen."""
-    hits, source, line, _value = view.one(SETTING)
-    known = view.one(
-        "SELECT count(*) FROM config WHERE key IN ('disable_radix_cache', 'enable_prefix_caching')"
-    )[0]
+    hits, source, line, known = view.one(SETTING, {"until": bounds(view)["until"]})
     if hits:
         return found(view, True, "", hits, [{"source": source, "a": line, "b": line}], key="cache.off")
     if not known:
@@ -220,12 +228,14 @@ WITH rows AS (
     SELECT coalesce(routing_key, session_id, extra_key) AS key, concat_ws(' ', server, dp_rank, worker) AS place,
         cached_tokens / nullif(prompt_tokens, 0) AS hit, source, line
     FROM asks
-    WHERE cached_tokens IS NOT NULL AND (dp_rank IS NOT NULL OR worker IS NOT NULL) AND NOT coalesce(probe, false)
+    WHERE cached_tokens IS NOT NULL AND (dp_rank IS NOT NULL OR worker IS NOT NULL OR server IS NOT NULL)
+        AND NOT coalesce(probe, false)
         AND ($since::DOUBLE IS NULL OR received_ts >= $since) AND ($until::DOUBLE IS NULL OR received_ts <= $until)
 ),
-keyed AS (SELECT key, count(*) AS n, count(DISTINCT place) AS places FROM rows WHERE key IS NOT NULL GROUP BY key
-          HAVING count(*) >= 4)
-SELECT (SELECT count(*) FROM rows) AS n, count(*) AS keys, avg(places) AS places, (SELECT avg(hit) FROM rows) AS hit,
+pairs AS (SELECT key, place, count(*)::DOUBLE AS n FROM rows WHERE key IS NOT NULL GROUP BY ALL),
+keyed AS (SELECT key, sum(n) AS n, sum(n) * sum(n) / sum(n * n) AS places FROM pairs GROUP BY key HAVING sum(n) >= 4)
+SELECT (SELECT count(*) FROM rows) AS n, count(*) AS keys, sum(places * n) / sum(n) AS places,
+    (SELECT avg(hit) FROM rows) AS hit,
     (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
      FROM (SELECT source, min(line) AS a, max(line) AS b FROM rows GROUP BY source)) AS cites
 FROM keyed
@@ -233,7 +243,10 @@ FROM keyed
 
 
 def places_per_key(view: View) -> Fact:
-    """Ranks or workers over which the requests of one key are spread, the mean over keys with four requests or more."""
+    """Ranks, workers or servers over which the requests of one key are spread: the effective number (inverse Simpson).
+
+    Over keys with four requests or more, weighted by requests.
+    """
     n, keys, places, hit, cites = view.one(SPREAD, bounds(view))
     if not keys:
         return lacking(

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from typing import Final
 
+import numpy as np
+
 from ridgeline.bundle.view import View
-from ridgeline.facts.make import bounds, found, lacking, rounded
+from ridgeline.facts.make import bounds, found, lacking, restated, rounded, spans_of
 from ridgeline.facts.points import ready
+from ridgeline.facts.steps import STEPS_OF_A_REPORT, Steps, shared_batch, steps, steps_by_place
 from ridgeline.model.fact import Fact
 
 HOW_DECODE: Final = "decode lines of the server log"
+LONG_BATCH: Final = 4_096  # tokens of one prefill batch; the usual chunk is a matter of prompts, not of pauses
+LONG_TRAIN: Final = 65_536  # tokens of a train of prefill batches that streams feel
 
 # A step gives each running request accept_length tokens, so a step lasts running x accept / throughput. The first
 # line after an idle stretch averages over the idle time: it is left out (running before it was 0 or unknown).
@@ -53,35 +58,124 @@ def batch_size(view: View) -> Fact:
 
 
 def step_excess(view: View) -> Fact:
-    """Step time now over what the baseline window's own fit (step = base + slope x running) gives for this batch."""
+    """Seconds of a decode step now over then, both by their own window's fit, at a batch that both have seen.
+
+    The fit (`facts/steps.py`) sets apart the prefill that ran between two reports.
+    """
     if view.baseline is None:
         return lacking("a baseline", "--baseline FROM..TO, or a log that also covers the time before")
-    now = ready(view).one(STEPS, bounds(view))
-    then = view.one(STEPS, bounds(view.window(view.baseline, None)))
-    if now[0] < 5 or then[0] < 5:
-        return lacking("five decode lines in each window", HOW_DECODE, min(now[0], then[0]))
-    slope, base, spread = then[4], then[5], then[6]
-    # A baseline of one batch size gives no slope: its step time then stands for the same batch only.
-    if slope is None or not spread or slope < 0:
-        if abs(now[2] - then[2]) > 0.2 * max(then[2], 1):
-            return lacking("a baseline with batches of this size", "a longer --baseline", then[0])
-        expected = then[1]
-    else:
-        expected = base + slope * now[2]
-    if expected <= 0:
-        return lacking("a usable fit of the baseline's steps", "a longer --baseline", then[0])
-    value = now[1] / expected
+    now, then = steps(view), steps(view.window(view.baseline, None))
+    if now is None or then is None:
+        return lacking("five decode lines in each window", HOW_DECODE, min(now.n if now else 0, then.n if then else 0))
+    batch = shared_batch(now, then)
+    if batch is None:
+        return lacking("a baseline with batches of this size", "a longer --baseline", then.n)
+    held = batch * float(np.median(now.held / now.running))
+    actual, expected = now.decode_s(batch, held), then.decode_s(batch, held)
+    if actual <= 0 or expected <= 0:
+        return lacking("a usable fit of the steps", "a longer --baseline", then.n)
+    value = actual / expected
     return found(
         view,
         value,
         "ratio",
-        now[0],
-        now[-1],
-        step=rounded(now[1]),
+        now.n,
+        spans_of(now.cites),
+        step=rounded(actual),
         expected=rounded(expected),
-        running=now[2],
+        running=rounded(batch),
         ratio=rounded(value),
     )
+
+
+GAPS: Final = """
+WITH rows AS (
+    SELECT kind, running, new_tokens, ts, source, line, lag(running) OVER w AS running_before, lag(ts) OVER w AS ts_before,
+        coalesce(lag(CASE WHEN kind = 'prefill' THEN new_tokens END) OVER w, 0) AS prefilled, lag(line) OVER w AS since
+    FROM batches WHERE kind IN ('prefill', 'decode') AND ts IS NOT NULL AND running IS NOT NULL
+        AND coalesce(role, 'unified') <> 'prefill'
+    WINDOW w AS (PARTITION BY server, dp_rank, source ORDER BY line)
+)
+SELECT ts - ts_before AS gap_s, prefilled, running_before, source, since, line FROM rows
+WHERE running > 0 AND ts > ts_before
+    AND ($since::DOUBLE IS NULL OR ts >= $since) AND ($until::DOUBLE IS NULL OR ts <= $until)
+ORDER BY source, line
+"""
+HALT_S: Final = 2.5  # lines are stamped to the second: a shorter silence may be rounding
+
+
+def halts(view: View) -> Fact:
+    """Silences of the scheduler with requests in the batch that neither forty steps nor the last prefill account for."""
+    fit = steps(view)
+    rows = ready(view).query(GAPS, bounds(view))
+    if fit is None or len(rows) < 20:
+        return lacking("twenty batch lines with times", HOW_DECODE, len(rows))
+    usual = float(np.quantile([row[0] for row in rows], 0.9))
+    lost = [
+        (gap - max(usual, STEPS_OF_A_REPORT * fit.decode_s(before or 1, 0)) - fit.prefill_s(prefilled, 1), source, line)
+        for gap, prefilled, before, source, _since, line in rows
+    ]
+    still = [(seconds, source, line) for seconds, source, line in lost if seconds >= HALT_S]
+    return found(
+        view,
+        len(still),
+        "silences",
+        len(rows),
+        spans_of([(source, line) for _, source, line in still]),
+        lost_s=rounded(sum(seconds for seconds, _, _ in still)),
+        worst=rounded(max((seconds for seconds, _, _ in still), default=0.0)),
+    )
+
+
+def tokens_stop(view: View) -> Fact:
+    """Whether requests in the batch get no tokens for a while: near-zero throughput twice in a row, or silences."""
+    stalled, silent = stalled_points(view), halts(view)
+    if stalled.value is not None and stalled.value >= 2:
+        return restated(stalled, True, "", "stalled_points")
+    if silent.value is not None:
+        return restated(silent, bool(silent.value >= 3), "", "halts")
+    return stalled if stalled.value is None else restated(stalled, False, "", "stalled_points")
+
+
+PAUSE: Final = """
+WITH rows AS (
+    SELECT new_tokens, source, line FROM batches
+    WHERE kind = 'prefill' AND running >= 4 AND new_tokens > 0 AND coalesce(role, 'unified') <> 'prefill'
+        AND ($since::DOUBLE IS NULL OR ts >= $since) AND ($until::DOUBLE IS NULL OR ts <= $until)
+)
+SELECT count(*) AS n, quantile_cont(new_tokens, 0.95) AS tokens, max(new_tokens) AS most,
+    (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
+     FROM (SELECT source, min(line) AS a, max(line) AS b FROM rows GROUP BY source)) AS cites
+FROM rows
+"""
+
+
+def prefill_pause(view: View) -> Fact:
+    """Seconds for which one long prefill batch (95th percentile of tokens) halts the streams that run beside it."""
+    n, tokens, most, cites = view.one(PAUSE, bounds(view))
+    fit = steps(view)
+    if n < 20 or fit is None or not fit.costs[3:].any():
+        return lacking("twenty prefill batches beside running streams", HOW_DECODE, n)
+    value = fit.prefill_s(tokens, 1)
+    return found(view, value, "s", n, cites, pause=rounded(value), tokens=tokens, most=most)
+
+
+def streams_paused(view: View) -> Fact:
+    """Whether prefill batches make running streams wait: a long train of them, or single ones grown much longer."""
+    train = prefill_train(view)
+    if train.value is not None and train.value >= LONG_TRAIN:
+        return restated(train, True, "", "prefill_train")
+    now = prefill_pause(view)
+    then = prefill_pause(view.window(view.baseline, None)) if view.baseline is not None else None
+    if now.value is None or then is None or then.value is None:
+        if now.value is None or now.value < 1.0:
+            return train if train.value is None else restated(train, False, "", "prefill_train.none")
+        return lacking("a baseline", "--baseline FROM..TO, or a log that also covers the time before")
+    told, before = dict(now.statement.figures), dict(then.statement.figures)
+    # Fuller batches of the usual budget pause nobody for longer than before: these are longer than any of then.
+    longer = told["tokens"] >= max(1.5 * before["tokens"], LONG_BATCH) and told["tokens"] > before["most"]
+    value = bool(now.value >= 0.5 and longer and now.value >= 1.5 * then.value)
+    return restated(now, value, "", "prefill_pause.grew", then=rounded(then.value))
 
 
 GRAPH: Final = """
@@ -240,7 +334,14 @@ FROM places
 
 
 def slow_rank_ratio(view: View) -> Fact:
-    """Step time of the slowest rank over the others', at no larger a batch."""
+    """Step time of the slowest rank over the others', at the same batch.
+
+    Ranks whose steps can be fitted are compared at a batch that both have seen, prefill set apart: a slow rank also
+    piles up requests. Else medians of steps, and only at no larger a batch.
+    """
+    fits = steps_by_place(view)
+    if len(fits) >= 2 and (curves := _curves(view, fits)) is not None:
+        return curves
     places, n, slow, usual, fast, place, load_ratio, cites = ready(view).one(RANKS, bounds(view))
     if places < 2:
         return lacking("decode lines of two ranks", "the server log of every rank, or per-rank /v1/loads", n or 0)
@@ -249,6 +350,32 @@ def slow_rank_ratio(view: View) -> Fact:
     return found(
         view, value, "ratio", n, cites, place=place, slow=rounded(slow), usual=rounded(reference), ratio=rounded(value)
     )
+
+
+def _curves(view: View, fits: dict[str, Steps]) -> Fact | None:
+    """The rank that is slower than the median of the others by most; None where no two have a batch in common."""
+    best: tuple[float, str, float, float] | None = None
+    for place, fit in sorted(fits.items()):
+        pairs = []
+        for other in (o for name, o in sorted(fits.items()) if name != place):
+            batch = shared_batch(fit, other)
+            if batch is None:
+                continue
+            held = batch * float(np.median(fit.held / fit.running))
+            own, theirs = fit.decode_s(batch, held), other.decode_s(batch, held)
+            if own > 0 and theirs > 0:
+                pairs.append((own / theirs, own, theirs))
+        if pairs:
+            ratio, own, theirs = sorted(pairs)[len(pairs) // 2]
+            best = max(best, (ratio, place, own, theirs)) if best else (ratio, place, own, theirs)
+    if best is None:
+        return None
+    value, place, own, theirs = best
+    cites = spans_of([c for fit in fits.values() for c in fit.cites])
+    return found(
+        view, value, "ratio", sum(fit.n for fit in fits.values()), cites,
+        place=place, slow=rounded(own), usual=rounded(theirs), ratio=rounded(value),
+    )  # fmt: skip
 
 
 GRAPH_LOST: Final = """

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from ridgeline.bundle.view import View
-from ridgeline.facts.make import bounds, found, lacking, rounded
+from ridgeline.facts.make import bounds, found, lacking, rounded, spans_of
+from ridgeline.facts.steps import steps
 from ridgeline.model.fact import Fact
 
 HOW_REQUESTS: Final = "--enable-metrics with the request log, the metrics exporter, or ReqTimeStats lines"
@@ -42,17 +43,30 @@ def prefill_s(view: View) -> Fact:
     return found(view, seconds, "s", n, cites, seconds=rounded(seconds))
 
 
+TOKENS: Final = """
+WITH rows AS (
+    SELECT prompt_tokens, prompt_tokens - cached_tokens AS fresh, source, line FROM asks
+    WHERE prompt_tokens > 0 AND NOT coalesce(probe, false)
+        AND ($since::DOUBLE IS NULL OR received_ts >= $since) AND ($until::DOUBLE IS NULL OR received_ts <= $until)
+)
+SELECT count(*) AS n, count(fresh) AS known, avg(prompt_tokens) AS prompt, avg(fresh) AS fresh,
+    (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
+     FROM (SELECT source, min(line) AS a, max(line) AS b FROM rows GROUP BY source)) AS cites
+FROM rows
+"""
+
+
 def fresh_tokens(view: View) -> Fact:
-    """Median uncached prompt tokens of a request."""
-    n, _s, fresh, *_rest, cites = view.one(COST, bounds(view))
-    if n < 5:
-        return lacking("prompt and cached tokens of requests", HOW_REQUESTS, n)
-    return found(view, fresh, "tokens", n, cites)
+    """Mean uncached prompt tokens of a request: what it brings to compute."""
+    _n, known, _prompt, fresh, cites = view.one(TOKENS, bounds(view))
+    if known < 5:
+        return lacking("prompt and cached tokens of requests", HOW_REQUESTS, known)
+    return found(view, fresh, "tokens", known, cites)
 
 
 def prompt_tokens(view: View) -> Fact:
-    """Median prompt length of a request with a prefill time."""
-    n, _s, _fresh, _per, _stamped, prompt, *_rest, cites = view.one(COST, bounds(view))
+    """Mean prompt length of a request."""
+    n, _known, prompt, _fresh, cites = view.one(TOKENS, bounds(view))
     if n < 5:
         return lacking("prompt lengths of requests", HOW_REQUESTS, n)
     return found(view, prompt, "tokens", n, cites)
@@ -67,9 +81,37 @@ def prefill_cost(view: View) -> Fact:
 
 
 def prefill_excess(view: View) -> Fact:
-    """Prefill time now over what the baseline's fit (base + slope x uncached tokens) gives for the same tokens."""
+    """Seconds of prefill now over what the baseline gives for the same uncached tokens: the lower of two readings.
+
+    One reads what prefill batches take of the time between decode reports (`facts/steps.py`), the other prefill times
+    of requests: these also hold what else ran while a prompt was computed in chunks.
+    """
     if view.baseline is None:
         return lacking("a baseline", "--baseline FROM..TO, or a log that also covers the time before")
+    between, asked = _excess_between_steps(view), _excess_of_requests(view)
+    if between is not None and (asked.value is None or between.value < asked.value):
+        return between
+    return asked
+
+
+def _excess_between_steps(view: View) -> Fact | None:
+    then_view = view.window(view.baseline, None)
+    now, then = steps(view), steps(then_view)
+    if now is None or then is None or min((now.prefilled > 0).sum(), (then.prefilled > 0).sum()) < 10:
+        return None
+    tokens, batches = float(now.prefilled.mean()), float(now.batches.mean())
+    actual, expected = now.prefill_s(tokens, batches), then.prefill_s(tokens, batches)
+    if actual <= 0 or expected <= 0:
+        return None
+    value = actual / expected
+    return found(
+        view, value, "ratio", now.n, spans_of(now.cites), key="prefill_excess.steps", ratio=rounded(value),
+        actual=rounded(1000 * actual / tokens), expected=rounded(1000 * expected / tokens),
+    )  # fmt: skip
+
+
+def _excess_of_requests(view: View) -> Fact:
+    """Prefill times of requests over the baseline's fit of them (base + slope x uncached tokens)."""
     now, then = view.one(COST, bounds(view)), view.one(COST, bounds(view.window(view.baseline, None)))
     if now[0] < 10 or then[0] < 10:
         return lacking("ten requests with prefill times in each window", HOW_REQUESTS, min(now[0], then[0]))
@@ -171,7 +213,12 @@ def waits_behind_giants(view: View) -> Fact:
 
 
 COLD: Final = """
-WITH boot AS (SELECT max(ts) AS ts FROM events WHERE kind IN ('ready', 'restart', 'weights-updated')),
+WITH boot AS (
+    SELECT max(ts) AS ts FROM events
+    WHERE kind IN ('ready', 'restart', 'weights-updated')
+        -- A start long before the incident, or after it, is not what the incident is.
+        AND ($since::DOUBLE IS NULL OR ts >= $since - 120) AND ($until::DOUBLE IS NULL OR ts <= $until)
+),
 rows AS (
     SELECT coalesce(ttft_s, first_token_ts - received_ts) - coalesce(queue_s, 0) AS ttft_s,
         received_ts - (SELECT ts FROM boot) AS age_s, source, line
@@ -193,13 +240,16 @@ FROM ranked
 
 
 def cold_start_ratio(view: View) -> Fact:
-    """TTFT (without queueing) of the first five requests after a boot over that of the later ones."""
+    """TTFT (without queueing) of the first five requests after a boot over that of the later ones.
+
+    Less than half a second more is a warm-up that nobody notices: the ratio then counts as 1.
+    """
     n, first, later, compiles, until_s, cites = view.one(COLD, bounds(view))
     if n < 16 or not later or first is None:
         return lacking(
             "requests right after a boot", "the log from the line 'ready to roll' on, with TTFT of requests", n
         )
-    value = first / later
+    value = first / later if first - later >= 0.5 else 1.0
     return found(
         view,
         value,

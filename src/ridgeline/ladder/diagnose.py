@@ -8,6 +8,7 @@ from typing import Final
 from ridgeline.bundle.view import View
 from ridgeline.causes import CAUSES
 from ridgeline.facts.points import ready
+from ridgeline.facts.reuse import LESS
 from ridgeline.ladder import a0, a1, a1b, a2, a2b, a3, route
 from ridgeline.ladder.book import Book, remembering
 from ridgeline.ladder.context import Context
@@ -39,6 +40,9 @@ def diagnose(
     wanted = asked(symptom)
     framed = frame(ready(view), incident, baseline)
     book = Book(remembering(framed.view))
+    fell = book.ask("change", of="hit_ratio").value
+    if fell is not None and fell <= LESS:
+        wanted = wanted.also("cache")
     judged = tuple(
         judge(cause, book.of, baseline=framed.view.baseline is not None, calibration=calibration) for cause in CAUSES
     )

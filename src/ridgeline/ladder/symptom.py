@@ -39,6 +39,10 @@ class Asked:
         """The first ladder."""
         return self.ladders[0]
 
+    def also(self, ladder: str) -> Asked:
+        """The same with one more ladder, which the evidence itself points to."""
+        return self if ladder in self.ladders else Asked(self.text, (*self.ladders, ladder))
+
     def stresses(self, layer: str) -> bool:
         """Whether the symptom is about this layer."""
         return any(layer in STRESS[ladder] for ladder in self.ladders)

@@ -8,8 +8,7 @@ CAUSES: Final[dict[str, str]] = {
         "the running limit nor the pool holds them."
     ),
     "cause.queue.burst": (
-        "A burst queued up to {queue_peak__value} requests and drained by itself "
-        "(a queue at {waiting_share__queued} of {waiting_share__n} points)."
+        "A burst queued up to {queue_peak__value} requests and drained by itself while nothing else changed."
     ),
     "cause.queue.running-cap": (
         "{queued__waiting:.3g} requests wait while running stands at its limit of {at_cap_share__cap} "
@@ -36,13 +35,10 @@ CAUSES: Final[dict[str, str]] = {
     "cause.queue.limit-rejected": "{refused__value} requests were refused because the queue stood at its limit.",
     "cause.queue.scheduler-overhead": "The device is busy {device_busy__busy:.0%} of the time while requests run.",
     "cause.prefill.prompt-mix": (
-        "Requests bring {change_fresh_tokens__ratio} times the uncached tokens of the baseline; "
-        "the cost of a token is unchanged ({prefill_excess__ratio} times)."
+        "A request brings {change_fresh_tokens__now:.0f} uncached tokens on average, {change_fresh_tokens__then:.0f} "
+        "before; the cost of a token is about the same ({prefill_excess__ratio:.2f} times)."
     ),
-    "cause.prefill.regression": (
-        "Prefill takes {prefill_excess__ratio} times the baseline's for the same uncached "
-        "tokens."
-    ),
+    "cause.prefill.regression": "Prefill takes {prefill_excess__ratio:.2f} times what it took for the same uncached tokens.",
     "cause.prefill.cold-start": (
         "The first requests after a boot take {cold_start_ratio__first} s to a token, later ones "
         "{cold_start_ratio__later} s."
@@ -62,10 +58,13 @@ CAUSES: Final[dict[str, str]] = {
         "({adapter_wait__stated}), {adapter_wait__waiting} waiting, usage {adapter_wait__usage}."
     ),
     "cause.decode.batch-growth": (
-        "Batches are {change_batch_size__ratio} times the baseline's, and steps longer in step with that "
-        "({step_excess__ratio} times the same curve)."
+        "Batches are {change_batch_size__ratio:.2f} times the baseline's, and steps longer in step with that: at the "
+        "same batch a step takes {step_excess__ratio:.2f} times what it took."
     ),
-    "cause.decode.regression": "A decode step takes {step_excess__ratio} times the baseline's for the same batch.",
+    "cause.decode.regression": (
+        "A decode step at the same batch takes {step_excess__step:.3g} s, {step_excess__expected:.3g} s before "
+        "({step_excess__ratio:.2f} times)."
+    ),
     "cause.decode.graph-miss": (
         "{graph_lost__missed} of {graph_lost__n} decode lines ran without a graph at sizes that had one "
         "(up to {graph_lost__largest})."
@@ -77,10 +76,9 @@ CAUSES: Final[dict[str, str]] = {
         "{slow_rank_ratio__place} takes {slow_rank_ratio__slow} s a step, the others {slow_rank_ratio__usual} s."
     ),
     "cause.decode.prefill-interference": (
-        "{prefill_train__length} prefill batches in a row ({prefill_train__value} tokens) ran while "
-        "{prefill_train__running} streams stood still."
+        "Long prefill batches ran while streams were decoding, and the streams stood still meanwhile."
     ),
-    "cause.decode.token-stall": "Running requests yield under one token a second ({stalled_points__hits} points).",
+    "cause.decode.token-stall": "Requests stay in the batch and get no tokens for seconds at a time.",
     "cause.memory.saturation": (
         "The pool is {usage_when_queued__usage:.0%} full while {queued__waiting:.3g} requests wait beside "
         "{queued__busy:.3g} running."
@@ -89,14 +87,14 @@ CAUSES: Final[dict[str, str]] = {
         "{retractions__value} retractions put {retractions__requests} requests back within "
         "{retractions_per_min__span_s:.3g} s."
     ),
-    "cause.memory.leak": "{idle_usage__value:.0%} of the pool stays locked while nothing runs or waits.",
+    "cause.memory.leak": "The pool holds KV that no request owns: it is not given back.",
     "cause.memory.oom-crash": (
         "An allocation failed: {allocation_failures__asked} tokens asked, {allocation_failures__free} free "
         "({allocation_failures__free_pages} pages of {allocation_failures__page}), "
         "{allocation_failures__evictable} evictable. {event_count_cuda_oom_pool_full__text}"
     ),
     "cause.memory.slots-exhausted": "Request slots ran out: {event_count__text}",
-    "cause.memory.host-oom": "A process was killed for host memory: {event_count__text}",
+    "cause.memory.host-oom": "A process was killed, most likely for host memory: {killed__text}",
     "cause.memory.no-token-limit": (
         "Outputs run on without a limit: {unlimited_outputs__running} running hold "
         "{unlimited_outputs__per_request} tokens "
@@ -111,26 +109,22 @@ CAUSES: Final[dict[str, str]] = {
         "{usage_when_queued__usage:.0%} while "
         "{queued__waiting:.3g} requests wait."
     ),
-    "cause.cache.flushed": "The hit ratio fell to {change_hit_ratio__now} from {change_hit_ratio__then} after a flush.",
-    "cause.cache.prompt-drift": (
-        "Prompts that should share their head differ there: {drifting_head__value} equal tokens or "
-        "characters."
+    "cause.cache.flushed": (
+        "Only {change_hit_ratio__now:.0%} of prompt tokens hit, {change_hit_ratio__then:.0%} before: the cache was "
+        "emptied ({flush_explains__kinds}, {flush_explains__events} times)."
     ),
+    "cause.cache.prompt-drift": ("Prompts that should share their head no longer do."),
     "cause.cache.eviction": (
-        "The hit ratio fell to {change_hit_ratio__now} from {change_hit_ratio__then} while "
-        "{evicted_tokens__value} tokens were evicted."
+        "Only {change_hit_ratio__now:.0%} of prompt tokens hit, {change_hit_ratio__then:.0%} before, while running "
+        "requests take up to {usage__value:.0%} of the pool: cached prefixes are evicted before they return."
     ),
-    "cause.cache.page-misaligned": (
-        "Of {page_loss__prompt} prompt tokens whole pages of {page_loss__page} can match {page_loss__usable} at most."
-    ),
+    "cause.cache.page-misaligned": "Only whole pages match, and what prompts share ends within one.",
     "cause.cache.scattered-routing": (
-        "Requests of one key are served by {change_places_per_key__now} ranks against "
-        "{change_places_per_key__then} before."
+        "Requests of one key are spread over more ranks or servers than before, and each computes the prefix: "
+        "{change_hit_ratio__now:.0%} of prompt tokens hit, {change_hit_ratio__then:.0%} before."
     ),
-    "cause.cache.key-split": "{split_by_key__share} of prompts have their nearest equal under another key.",
-    "cause.cache.disabled": (
-        "Nothing is reused: {no_reuse__seqs} sequences of about {no_reuse__prompt} tokens found no cached token."
-    ),
+    "cause.cache.key-split": "Equal prompts carry different keys or adapters and cannot share.",
+    "cause.cache.disabled": "Not one prompt token is reused: the prefix cache is off, or never matches.",
     "cause.cache.metric-artefact": (
         "The printed rate misleads (from {misread_rate__first} to {misread_rate__last}; "
         "real ratio {misread_rate__real})."
@@ -154,9 +148,7 @@ CAUSES: Final[dict[str, str]] = {
         "Requests pile up for decode's KV: {prealloc_backlog__queue} queue up to {prealloc_backlog__peak}, "
         "decode usage {decode_usage__usage}."
     ),
-    "cause.disagg.transfer-slow": (
-        "KV moves at {change_transfer_speed__now} GB/s against {change_transfer_speed__then} before."
-    ),
+    "cause.disagg.transfer-slow": ("KV moves at {transfer_slowed__now} GB/s against {transfer_slowed__then} before."),
     "cause.disagg.transfer-stuck": (
         "KV never came: {stuck_transfers__value} timed out ({stuck_transfers__state} after "
         "{stuck_transfers__waited} s); "

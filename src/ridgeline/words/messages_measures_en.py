@@ -25,16 +25,19 @@ NAMES: Final[dict[str, str]] = {
 }
 
 MEASURES: Final[dict[str, str]] = {
-    "waiting_share": "requests waited at {queued} of {n} load points, at most {peak} on one rank",
+    "waiting_share": "requests waited at {queued} of {n} load points, {value:.0%} of the time, {peak} at most",
     "queue_pressure": (
-        "{waiting:.3g} wait beside {busy:.3g} running (median of the "
-        "{queued} of {n} load points with a queue)"
+        "{waiting:.3g} wait beside {busy:.3g} running (median of the {queued} of {n} load points with a queue)"
     ),
     "queue_pressure.none": "nobody waited at any of {n} load points",
     "queued.felt": (
-        "one slow start in ten waits {seconds:.3g} s or more; "
-        "waiting is {share:.0%} of the slower starts' TTFT"
+        "one slow start in ten waits {seconds:.3g} s or more; waiting is {share:.0%} of the slower starts' TTFT"
     ),
+    "queued.chunks": (
+        "prefill batches are full ({typical:g} of {budget:g} tokens) and requests wait for the next one "
+        "{share:.0%} of the time"
+    ),
+    "burst.waits": "one request in a hundred waited {seconds:.3g} s or more",
     "queue_motion": (
         "the queue of all ranks is {value}: {first} at first, "
         "{last} at the end, {peak} at its peak over {n} load points"
@@ -44,14 +47,12 @@ MEASURES: Final[dict[str, str]] = {
     "at_cap_share": "running stood at its limit of {cap} ({basis}) at {hits} of {n} load points with a queue",
     "running_cap": "the running limit of a rank is {value}",
     "slack_share": (
-        "at {hits} of {n} load points with a queue "
-        "the pool was under {usage_below:.0%} full and the batch not full"
+        "at {hits} of {n} load points with a queue the pool was under {usage_below:.0%} full and the batch not full"
     ),
     "usage_when_queued": "the pool is {usage:.0%} full (median of {n} load points with a queue, at most {peak:.0%})",
     "backlog_s": "{seconds:.3g} s of prefill work are pending (at {tps:g} tokens/s, over {n} prefill lines)",
     "priority_gap": (
-        "priority {slow_class} waits {slow_s:.3g} s, "
-        "priority {fast_class} {fast_s:.3g} s ({ratio:.3g} times)"
+        "priority {slow_class} waits {slow_s:.3g} s, priority {fast_class} {fast_s:.3g} s ({ratio:.3g} times)"
     ),
     "overload.arrivals": "{now:.3g} requests/s arrive against {then:.3g} before ({ratio:.3g} times)",
     "overload.backlog": "{seconds:.3g} s of prefill work are pending at {tps:g} tokens/s, and the queue is {motion}",
@@ -60,8 +61,7 @@ MEASURES: Final[dict[str, str]] = {
     "refused": "{value} requests were refused for a full queue",
     "device_busy": "the device ran forward passes {value:.0%} of the time (median of {n})",
     "usage": (
-        "pool usage ({stat}) {value:.0%} over {n} load points "
-        "(first {first:.0%}, last {last:.0%}, peak {peak:.0%})"
+        "pool usage ({stat}) {value:.0%} over {n} load points (first {first:.0%}, last {last:.0%}, peak {peak:.0%})"
     ),
     "retractions": "{value} distinct retractions put {requests} requests back",
     "retractions_per_min": "{events} distinct retractions in {span_s:.3g} s",
@@ -78,6 +78,10 @@ MEASURES: Final[dict[str, str]] = {
     ),
     "outputs.unlimited": "{cut} of {n} requests ended by length, {unset} without max_new_tokens (longest {longest})",
     "outputs.identical": "{cut} of {n} requests ended by length, all at {common} tokens: an explicit limit",
+    "pool.shrunk": "the last start brought a pool of {pool} tokens; it was {before} before",
+    "unowned_share": (
+        "{tokens:g} tokens are locked where all requests in flight together could hold {could:g} (pool {pool:g})"
+    ),
     "idle_usage": "{value:.0%} of the pool is locked after {span_s:.3g} s without work (first {first:.0%})",
     "evictable_share": "{share:.0%} of the pool is evictable cache ({evictable:g} tokens)",
     "allocation_failures": (
@@ -85,8 +89,8 @@ MEASURES: Final[dict[str, str]] = {
         "{evictable} evictable"
     ),
     "prefill_s": "median prefill {seconds} s over {n} requests",
-    "prompt_tokens": "median {value} prompt tokens over {n} requests",
-    "fresh_tokens": "median {value:.0f} uncached prompt tokens over {n} requests",
+    "prompt_tokens": "{value:.0f} prompt tokens a request on average ({n} requests)",
+    "fresh_tokens": "{value:.0f} uncached prompt tokens a request on average ({n} requests)",
     "prefill_cost": "{per_token} s for each uncached token over {n} requests",
     "prefill_excess": "prefill takes {ratio} times what the baseline's fit gives for the same tokens",
     "giant_prefill": "longest run of one-request prefill batches while others waited: {value} tokens",
@@ -102,6 +106,28 @@ MEASURES: Final[dict[str, str]] = {
     "prefill_train": "{value:,} tokens prefilled in one train of batches past running streams",
     "prefill_train.none": "no long train of prefill batches past running streams",
     "halts": "{n} batch lines with {value} silences that neither steps nor prefills account for (worst {worst:.3g} s)",
+    "flush.none": "no flush, restart or weight update",
+    "flush.seen": "the cache was emptied {events} times ({kinds})",
+    "flush.back": "the cache was emptied ({kinds}); at the end {end:.0%} of prompt tokens hit again",
+    "flush.again": "the cache was emptied {events} times ({kinds}), to the end of the window",
+    "flush.lasting": "the loss outlasts the flush ({kinds}): at the end only {end:.0%} of prompt tokens hit",
+    "setting.same": "{setting} is {now} all along",
+    "setting.changed": "{setting} is {now} since a restart, {then} before",
+    "page.grew": "pages hold {now} tokens since a restart, {then} before",
+    "keys.none": "no extra key or adapter in any of {n} requests",
+    "keys.same": "{keys} extra keys or adapters in {n} requests, {keys_then} before",
+    "keys.split": (
+        "{keys} extra keys or adapters in {n} requests, {keys_then} before: {hit:.0%} of their tokens hit, "
+        "{without:.0%} of the others'"
+    ),
+    "drift.none": "prompts that should share their head do",
+    "drift.other": "the fall to {ratio:.0%} has another reason than the prompts",
+    "drift.left": (
+        "hits fell to {ratio:.0%} with no flush, setting, key, placement or full pool to account for it: "
+        "the prompts themselves are left"
+    ),
+    "places.one": "one rank serves everything",
+    "places.spread": "requests of one key are spread over more ranks than before ({then:.3g} on average then)",
     "prefill_pause": "a long prefill batch of {tokens:.0f} tokens halts running streams for {pause:.3g} s",
     "prefill_pause.grew": (
         "a long prefill batch of {tokens:.0f} tokens halts running streams for {pause:.3g} s, before {then:.3g} s"
@@ -120,20 +146,17 @@ MEASURES: Final[dict[str, str]] = {
     "reserve_ratio": "requests reserve {asked:g} output tokens on average and produce {got:g} ({ratio:.3g} times)",
     "reserve_pressure": "the head of the queue and the running ones reserve {needed:g} tokens; {free:g} are free",
     "reserve.prefill-bound": (
-        "prefill batches are full ({typical} of {budget} tokens): prefill is the limit, not "
-        "reserves"
+        "prefill batches are full ({typical} of {budget} tokens): prefill is the limit, not reserves"
     ),
     "prefill_fill": "prefill batches hold {typical} of {budget} tokens while requests wait",
     "output_tokens": "mean output {value:.0f} tokens over {n} requests",
     "return_follows_length": "the way back follows output length (correlation {value_3}, median {return_s} s)",
     "group_ratio": (
-        "{what} with {attribute} {with_s} s, without {without_s} s at equal length ({members} of {n} "
-        "requests)"
+        "{what} with {attribute} {with_s} s, without {without_s} s at equal length ({members} of {n} requests)"
     ),
     "adapters.off": "adapters are off",
     "adapters.limit": (
-        "{busy} running at a limit of {limit} adapters in a batch ({stated}), {waiting} waiting, usage "
-        "{usage}"
+        "{busy} running at a limit of {limit} adapters in a batch ({stated}), {waiting} waiting, usage {usage}"
     ),
     "grammar.queue": "{queue} requests in the grammar queue (peak {peak}), {waiting} in the waiting queue",
     "class.best": "{value}: {hits} of {members} are slow, lift {lift}, covers {coverage} of {slow} slow requests",
@@ -151,14 +174,12 @@ MEASURES: Final[dict[str, str]] = {
     "silent_arrivals": "{value} requests received after the last batch line, none finished ({silent_s} s)",
     "hang.watchdog": "a watchdog fired after {seconds} s without progress ({n} events)",
     "hang.frozen": (
-        "{place}: nothing moved for {still_s} s with {running} running and {waiting} waiting, {arrived} "
-        "arrived"
+        "{place}: nothing moved for {still_s} s with {running} running and {waiting} waiting, {arrived} arrived"
     ),
     "hang.silent": "{n} servers printed nothing for {silent_s} s while requests arrived and none finished",
     "hang.none": "no watchdog line and nothing frozen",
     "free_places": (
-        "{free} of {places} ranks or replicas have no queue; "
-        "{place} has {most:.3g} waiting, {busy:.3g} running (means)"
+        "{free} of {places} ranks or replicas have no queue; {place} has {most:.3g} waiting, {busy:.3g} running (means)"
     ),
     "arrival_skew": "arrivals by {by} at {place}: {ratio} times the fair share of {places}",
     "top_key_share": (
@@ -174,15 +195,13 @@ MEASURES: Final[dict[str, str]] = {
     "cache.off": "the prefix cache is switched off",
     "cache.on": "the prefix cache is on",
     "sequences_without_hit": (
-        "{seqs} sequences of about {prompt} tokens found {hit} cached tokens (usage up to "
-        "{usage})"
+        "{seqs} sequences of about {prompt} tokens found {hit} cached tokens (usage up to {usage})"
     ),
     "cumulative_rate": "the printed rate goes from {first} to {last} in ever smaller steps at {running} running",
     "gauge_against_hits": "the gauge read 0 in {zeros} of {n} scrapes while {real} of the tokens hit",
     "page_loss": "of {prompt} prompt tokens whole pages of {page} can match {usable}",
     "hits_cost_time": (
-        "TTFT from {ttft_first} s to {ttft_last} s while the hit ratio went from {hit_first} to "
-        "{hit_last}"
+        "TTFT from {ttft_first} s to {ttft_last} s while the hit ratio went from {hit_first} to {hit_last}"
     ),
     "written_never_read": "{value} tokens written to the cache by {n} requests, {read} read",
     "drifting_head": "the head of prompts that should be equal differs: {value}",
@@ -204,22 +223,23 @@ MEASURES: Final[dict[str, str]] = {
     "stuck.copy": "{value} transfers given up after a timeout",
     "stuck.queue": "{queue} queue at {length} over {span_s} s",
     "stuck.none": "no transfer stands still",
+    "entry_wait_s": "{hits} of {n} requests waited {typical} s before their transfer ({low} to {high} s)",
+    "handshake.steady": "{hits} requests waited {typical} s for the handshake, each as long ({low} to {high} s)",
+    "prealloc.waits": "{hits} of {n} requests waited {typical} s for decode's KV ({low} to {high} s)",
+    "transfer_slowed": "transfers run at {now} GB/s against {then} before ({ratio} times)",
     "handshake.timeout": "{n} requests timed out in {state} after {waited} s",
     "handshake.probes": (
-        "bootstrap queue {first} to {last} while prefill batches hold {largest} token each: probes "
-        "only"
+        "bootstrap queue {first} to {last} while prefill batches hold {largest} token each: probes only"
     ),
     "handshake.none": "no handshake timed out",
     "prealloc.queue": "{queue} queue from {first} to {last} (peak {peak})",
     "prealloc.bootstrap": "bootstrap queue {peak} on prefill although real prompts flow and none waits for prefill",
     "transfer_speed": "median transfer {speed} GB/s at {mb} MB over {n} requests",
     "kv_released_early": (
-        "KV of {value} requests let go before decode had read it (lease {lease_s} s, read {late_s} s "
-        "later)"
+        "KV of {value} requests let go before decode had read it (lease {lease_s} s, read {late_s} s later)"
     ),
     "sides": (
-        "saturated side: {value} (prefill {prefill_waiting} waiting, decode {decode_waiting}, its usage "
-        "{decode_usage})"
+        "saturated side: {value} (prefill {prefill_waiting} waiting, decode {decode_waiting}, its usage {decode_usage})"
     ),
     "decode_usage": "decode pool usage {usage} (median of {n})",
     "clash.said": "the servers say that their settings disagree: {text}",
@@ -228,8 +248,7 @@ MEASURES: Final[dict[str, str]] = {
     "client_gap_share": "the client sees {seen_s} s to the first token, the engine {engine_s} s",
     "generator_lag_s": "requests leave {lag} s later than planned (95th percentile {p95} s)",
     "aligned_stalls": (
-        "{held} requests held before the scheduler, released together in {stalls} moments (worst {worst} "
-        "s)"
+        "{held} requests held before the scheduler, released together in {stalls} moments (worst {worst} s)"
     ),
     "tokenize_s": "tokenizing takes {seconds} s (95th percentile {p95} s)",
     "told_aborts": "{value} requests told to end",

@@ -1,0 +1,173 @@
+"""Why prefixes hit less: flushes that explain it, settings that changed, keys that split, or the content itself."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from ridgeline.bundle.view import View
+from ridgeline.facts.cache import hit_ratio, page_loss, places_per_key
+from ridgeline.facts.make import bounds, found, lacking, restated, rounded, spans_of
+from ridgeline.facts.memory import usage
+from ridgeline.facts.prompts import drifting_head, split_by_key
+from ridgeline.model.diagnosis import Window
+from ridgeline.model.fact import Fact
+
+LESS: Final = 0.8  # a hit ratio of at most this share of the baseline's has fallen
+RECOVERED: Final = 0.85
+FULL: Final = 0.85  # of the pool locked: cached prefixes have to give way
+
+FLUSHES: Final = """
+SELECT kind, ts, source, line FROM events
+WHERE kind IN ('cache-flushed', 'restart', 'weights-updated')
+    AND ($since::DOUBLE IS NULL OR ts IS NULL OR ts >= $since - 60)
+    AND ($until::DOUBLE IS NULL OR ts IS NULL OR ts <= $until)
+ORDER BY ts, source, line
+"""
+WATCHED: Final = "SELECT (SELECT count(*) FROM sources WHERE kind IN ('log', 'text')) + (SELECT count(*) FROM events)"
+
+
+def flush_explains(view: View) -> Fact:
+    """Whether the cache was emptied and that accounts for the loss: it comes back after it, or it is emptied again.
+
+    One flush costs the hits of the time until the cache is full again: a loss that lasts has another reason.
+    """
+    rows: list[tuple[Any, ...]] = view.query(FLUSHES, bounds(view))
+    watched = view.one(WATCHED)[0]
+    if not rows:
+        if not watched:
+            return lacking("log lines", "the server log")
+        return found(view, False, "", watched, (), key="flush.none")
+    cites = spans_of([(source, line) for _, _, source, line in rows])
+    told = {"events": len(rows), "kinds": ", ".join(sorted({kind for kind, *_ in rows}))}
+    if view.incident is None or view.baseline is None:
+        return found(view, True, "", len(rows), cites, key="flush.seen", **told)
+    third = (view.incident.to_ts - view.incident.from_ts) / 3
+    late = Window(view.incident.to_ts - third, view.incident.to_ts)
+    then, end = hit_ratio(view.window(view.baseline, None)), hit_ratio(view.window(late, None))
+    again = sum(kind != "restart" and ts is not None and ts >= late.from_ts for kind, ts, *_ in rows)
+    if then.value is None or end.value is None:
+        return found(view, True, "", len(rows), cites, key="flush.seen", **told)
+    back = end.value >= RECOVERED * then.value
+    key = "flush.back" if back else "flush.again" if again else "flush.lasting"
+    return found(view, bool(back or again), "", len(rows), cites, key=key, end=rounded(end.value), **told)
+
+
+CHANGED: Final = """
+WITH stated AS (
+    SELECT coalesce(server, '') AS server, value, source, line, row_number() OVER (PARTITION BY server
+        ORDER BY ts NULLS LAST, source, line) AS nth, count(*) OVER (PARTITION BY server) AS n
+    FROM config WHERE replace(key, '-', '_') = $key AND ($until::DOUBLE IS NULL OR ts IS NULL OR ts <= $until)
+)
+SELECT server, max(value) FILTER (WHERE nth = 1), max(value) FILTER (WHERE nth = n), max(source) FILTER (WHERE nth = n),
+    max(line) FILTER (WHERE nth = n) FROM stated GROUP BY server ORDER BY server
+"""
+
+
+def setting_changed(view: View, setting: str) -> Fact:
+    """Whether a server came back with another value of this setting than it was first seen with."""
+    rows = view.query(CHANGED, {"key": setting, "until": bounds(view)["until"]})
+    if not rows:
+        return lacking(setting, "/server_info or the start-up line server_args")
+    moved = [row for row in rows if row[1] != row[2]]
+    if not moved:
+        return found(view, False, "", len(rows), (), key="setting.same", setting=setting, now=rows[0][2])
+    _server, then, now, source, line = moved[0]
+    cites = spans_of([(source, line)])
+    return found(view, True, "", len(rows), cites, key="setting.changed", setting=setting, now=now, then=then)
+
+
+def pages_bite(view: View) -> Fact:
+    """Whether whole pages lose what is shared: by arithmetic of a typical prompt, or the page grew and hits fell."""
+    grew = setting_changed(view, "page_size")
+    if grew.value:
+        told = dict(grew.statement.figures)
+        if str(told["now"]).isdigit() and str(told["then"]).isdigit() and int(told["now"]) > int(told["then"]):
+            return restated(grew, _fell(view) is not False, "", "page.grew")
+    loss = page_loss(view)
+    return loss if loss.value is None else restated(loss, bool(loss.value >= 0.3), "", "page_loss")
+
+
+def _fell(view: View) -> bool | None:
+    if view.baseline is None:
+        return None
+    now, then = hit_ratio(view), hit_ratio(view.window(view.baseline, None))
+    return None if now.value is None or not then.value else bool(now.value <= LESS * then.value)
+
+
+KEYS: Final = """
+WITH rows AS (
+    SELECT nullif(concat_ws('/', extra_key, lora), '') AS key, cached_tokens, prompt_tokens, params_logged, source, line
+    FROM asks
+    WHERE prompt_tokens > 0 AND cached_tokens IS NOT NULL AND NOT coalesce(probe, false)
+        AND ($since::DOUBLE IS NULL OR received_ts >= $since) AND ($until::DOUBLE IS NULL OR received_ts <= $until)
+)
+SELECT count(*) AS n, count(key) AS keyed, count(DISTINCT key) AS keys,
+    sum(cached_tokens) FILTER (WHERE key IS NOT NULL) / sum(prompt_tokens) FILTER (WHERE key IS NOT NULL) AS with_key,
+    sum(cached_tokens) FILTER (WHERE key IS NULL) / sum(prompt_tokens) FILTER (WHERE key IS NULL) AS without,
+    count(*) FILTER (WHERE params_logged) AS logged,
+    (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
+     FROM (SELECT source, min(line) AS a, max(line) AS b FROM rows WHERE key IS NOT NULL GROUP BY source)) AS cites
+FROM rows
+"""
+
+
+def keys_split(view: View) -> Fact:
+    """Whether keys (extra key, adapter) keep equal prompts apart: by ids, else many new keys whose requests miss."""
+    exact = split_by_key(view)
+    if exact.value is not None:
+        return restated(exact, bool(exact.value >= 0.3), "", "split_by_key")
+    n, keyed, keys, hit, rest, logged, cites = view.one(KEYS, bounds(view))
+    if n < 20 or not (logged or keyed):
+        return exact
+    then = view.one(KEYS, bounds(view.window(view.baseline, None))) if view.baseline is not None else None
+    if then is None:
+        return exact if keyed else found(view, False, "", n, (), key="keys.none")
+    reference = rest if rest is not None else then[4] if then[4] is not None else then[3]
+    grew = keys >= 4 and keys / max(n, 1) >= 3 * then[2] / max(then[0], 1)
+    value = bool(grew and reference and (hit or 0.0) <= 0.6 * reference)
+    return found(
+        view, value, "", n, cites, key="keys.split" if value else "keys.same", keys=keys, keys_then=then[2],
+        hit=rounded(hit), without=rounded(reference),
+    )  # fmt: skip
+
+
+def content_changed(view: View) -> Fact:
+    """What differs early in prompts that should share; where no prompt is seen, what is left when all else is excluded.
+
+    Excluded must be: a flush, another page, a cache switched off, a full pool, split keys, other placement.
+    """
+    seen = drifting_head(view)
+    if seen.value is not None:
+        return restated(seen, bool(seen.value), "", "drifting_head" if seen.value else "drift.none")
+    if _fell(view) is not True:
+        return seen
+    full = usage(view, "peak")
+    others = (
+        flush_explains(view).value,
+        setting_changed(view, "page_size").value,
+        setting_changed(view, "disable_radix_cache").value,
+        keys_split(view).value,
+        None if full.value is None else full.value >= FULL,
+        scattered(view).value,
+    )
+    if any(others):
+        return restated(hit_ratio(view), False, "", "drift.other")
+    if None in others[:1] + others[3:5]:
+        return seen
+    return restated(hit_ratio(view), True, "", "drift.left")
+
+
+PLACES: Final = "SELECT count(DISTINCT concat_ws(' ', server, dp_rank)) FROM asks"
+
+
+def scattered(view: View) -> Fact:
+    """Whether requests of one key are spread over more ranks or servers than before; False where there is only one."""
+    if view.one(PLACES)[0] <= 1:
+        return found(view, False, "", 1, (), key="places.one")
+    now = places_per_key(view)
+    if now.value is None or view.baseline is None:
+        return now if now.value is None else lacking("a baseline", "--baseline FROM..TO")
+    then = places_per_key(view.window(view.baseline, None))
+    if not then.value:
+        return then
+    return restated(now, bool(now.value >= 1.3 * then.value), "", "places.spread", then=rounded(then.value))
