@@ -7,6 +7,7 @@ from ridgeline.scenario.traffic import Traffic
 from ridgeline.sim.fit.run import Floats, Run
 
 HOPELESS = 1e6
+CAP = 0.95
 PREFILL_WEIGHT = 0.3
 """Prefill times are short and carry the jitter of one or two steps: they count less than the rest."""
 
@@ -42,10 +43,8 @@ def loss(traffic: Traffic, run: Run, figures: dict[str, Floats], rows: NDArray[n
             continue
         actual = traffic.observed[name][use]
         guess = np.where(np.isnan(figures[name][use]), 2 * actual, figures[name][use])
-        if name == "tpot_s":
-            total += float(np.mean(np.abs(guess - actual) / np.maximum(actual, 1e-6)))
-        else:
-            total += float(np.mean(np.abs(guess - actual)) / max(float(np.mean(actual)), 1e-6))
+        scale = np.maximum(actual, 1e-6) if name == "tpot_s" else max(float(np.mean(actual)), 1e-6)
+        total += capped_mean(np.abs(guess - actual) / scale)
         known = True
     prefill = traffic.observed["first"] - traffic.observed["scheduled"]
     use = rows[(~np.isnan(prefill) & (prefill > 0))[rows]]
@@ -53,3 +52,8 @@ def loss(traffic: Traffic, run: Run, figures: dict[str, Floats], rows: NDArray[n
         ratio = (run.first - run.scheduled)[use] / prefill[use]
         total += PREFILL_WEIGHT * float(np.mean(np.minimum(np.abs(ratio - 1), 1)))
     return total if known else HOPELESS
+
+
+def capped_mean(errors: Floats) -> float:
+    """Mean of errors, of which none counts for more than the `CAP` quantile: a cold start must not choose the fit."""
+    return float(np.mean(np.minimum(errors, np.quantile(errors, CAP))))
