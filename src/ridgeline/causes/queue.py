@@ -24,11 +24,10 @@ CAUSES: Final = (
         ),
         absent=(
             ONE_RANK,
-            never("queue_motion", "==", "drained"),
             never("stands_still", "is", True),
             never("reservation_regime", "is", True),
             never("at_cap_share", ">=", 0.7),
-            never("usage_when_queued", ">=", 0.9),
+            never("pool_full", "is", True),
         ),
         twins=(
             Twin("queue.running-cap", must("overload", "is", True)),
@@ -66,14 +65,15 @@ CAUSES: Final = (
         differs="The queue drains within the window without any change; overload does not.",
         required=(
             must("queue_motion", "==", "drained"),
-            must("waiting_share", "between", (0.05, 0.6)),
+            must("burst_felt", "is", True),
             must("queue_peak", ">=", 8),
         ),
         supporting=(helps("change", "between", (0.7, 1.3), of="step_s"), helps("slice_share", ">=", 0.3, part="queue")),
         absent=(
             ONE_RANK,
             never("retractions_per_min", ">=", 4),
-            never("usage_when_queued", ">=", 0.95),
+            never("pool_full", "is", True),
+            never("overload", "is", True),
             never("at_cap_share", ">=", 0.7),
             never("stands_still", "is", True),
             never("behind_giants", "is", True),
@@ -134,6 +134,8 @@ CAUSES: Final = (
         absent=(
             ONE_RANK,
             never("at_cap_share", ">=", 0.7),
+            never("pool_full", "is", True),
+            never("retractions_per_min", ">=", 4),
             never("behind_giants", "is", True),
             never("adapters_limit", "is", True),
         ),

@@ -11,14 +11,16 @@ from ridgeline.facts.points import ready
 from ridgeline.facts.prefill import giant_prefill, waits_behind_giants
 from ridgeline.facts.queue import (
     at_cap_share,
+    pool_full,
     queue_motion,
     queue_pressure,
     slack_share,
-    usage_when_queued,
     waiting_share,
 )
 from ridgeline.facts.requests import reserve_ratio, seconds, slice_share
 from ridgeline.model.fact import Fact
+
+RUSH_S: Final = 120.0  # what came and went within two minutes is a burst
 
 BACKLOG: Final = """
 WITH rows AS (
@@ -48,21 +50,40 @@ def backlog_s(view: View) -> Fact:
 def queued(view: View) -> Fact:
     """Whether waiting is a state that users feel: one waits for every five that hold a slot, or starts are mostly wait.
 
-    The second form: one slow start in ten waits a second or more, at least half of the slower starts' TTFT is
-    queue_time, and a queue stood at a fifth of the load points (where there are any). Few wait at once where
-    requests hold their slots for long, and yet each of them may wait for seconds.
+    The second form: one start in ten waits a second or more, at least half of the slower starts' TTFT is queue_time,
+    and a queue was seen (where load points exist). Few wait at once where requests hold their slots for long, and yet
+    each of them may wait for seconds. The third: prefill batches are full and half of the time somebody waits for the
+    next one; a twentieth of the time is enough where arrivals rose.
     """
     pressure = queue_pressure(view)
     told = dict(pressure.statement.figures)
     if pressure.value is not None and pressure.value >= 0.2:
         return restated(pressure, True, "", "queue_pressure")
+    beside = {"waiting": told.get("waiting"), "busy": told.get("busy")}
     wait, share, stood = seconds(view, "queue_s", 0.9), slice_share(view, "queue"), waiting_share(view)
     if wait.value is not None and share.value is not None:
-        felt = wait.value >= 1 and share.value >= 0.5 and (stood.value is None or stood.value >= 0.2)
+        felt = wait.value >= 1 and share.value >= 0.5 and (stood.value is None or stood.value > 0)
         if felt:
-            beside = {"waiting": told.get("waiting"), "busy": told.get("busy")}
             return restated(wait, True, "", "queued.felt", share=share.value, **beside)
+    fill = prefill_fill(view)
+    grown = change(view, "arrival_rate").value
+    least = 0.05 if grown is not None and grown >= 1.3 else 0.5
+    if fill.value is not None and fill.value >= 0.8 and stood.value is not None and stood.value >= least:
+        return restated(fill, True, "", "queued.chunks", share=stood.value, **beside)
     return pressure if pressure.value is None else restated(pressure, False, "", pressure.statement.key)
+
+
+def burst_felt(view: View) -> Fact:
+    """Whether a queue that came and went was more than a blip: a twentieth of the time, or waits of two seconds.
+
+    More than 60 % of the time is no burst.
+    """
+    stood, wait = waiting_share(view), seconds(view, "queue_s", 0.99)
+    if stood.value is None or stood.value > 0.6:
+        return stood if stood.value is None else restated(stood, False, "", "waiting_share")
+    if stood.value >= 0.05 or not stood.value:
+        return restated(stood, bool(stood.value), "", "waiting_share")
+    return wait if wait.value is None else restated(wait, bool(wait.value >= 2), "", "burst.waits")
 
 
 LEFT_BEHIND: Final = """
@@ -113,16 +134,17 @@ def overload(view: View) -> Fact:
     Neither form holds where the pool or a running limit explains the queue (DESIGN §1, A1b): what comes in could
     then be served with more of that. The second form needs no baseline.
     """
-    usage, capped = usage_when_queued(view), at_cap_share(view)
-    full, limited = (usage.value or 0.0) >= 0.9, (capped.value or 0.0) >= 0.7
-    if limited:
+    full, capped = pool_full(view), at_cap_share(view)
+    if (capped.value or 0.0) >= 0.7:
         return restated(capped, False, "", "at_cap_share")
-    if full:
-        return restated(usage, False, "", "usage_when_queued")
-    grown = change(view, "arrival_rate")
+    if full.value is True:
+        return restated(full, False, "", "usage_when_queued")
+    grown, work, motion = change(view, "arrival_rate"), backlog_s(view), queue_motion(view)
     if grown.value is not None and grown.value >= 1.3:
-        return restated(grown, True, "", "overload.arrivals")
-    work, motion = backlog_s(view), queue_motion(view)
+        # A short rush that empties again is a burst; a queue that ends with the incident itself was load.
+        window = view.incident
+        rush = motion.value == "drained" and window is not None and window.to_ts - window.from_ts <= RUSH_S
+        return restated(grown, not rush, "", "overload.arrivals")
     if work.value is None or motion.value is None:
         return restated(grown, False, "", "overload.arrivals") if grown.value is not None else work
     giants = behind_giants(view).value is True
@@ -259,15 +281,18 @@ def prefill_fill(view: View) -> Fact:
 
 
 def over_reserved(view: View) -> Fact:
-    """Whether reserves hold requests back: far above real outputs, or more than the free tokens they wait beside."""
+    """Whether reserves hold requests back: far above real outputs, and of the size of the free tokens they wait beside.
+
+    Clients ask for several times what they get nearly everywhere; that alone holds nobody back in a large pool.
+    """
     ratio, pressure, fill = reserve_ratio(view), reserve_pressure(view), prefill_fill(view)
     if fill.value is not None and fill.value >= 0.7:
         return restated(fill, False, "", "reserve.prefill-bound")
-    if ratio.value is not None and ratio.value >= 1.5:
-        return restated(ratio, True, "", "reserve_ratio")
     if pressure.value is not None:
-        return restated(pressure, bool(pressure.value >= 0.8), "", "reserve_pressure")
-    return ratio if ratio.value is None else restated(ratio, False, "", "reserve_ratio")
+        least = 0.5 if ratio.value is not None and ratio.value >= 1.5 else 0.8
+        told = {name: figure for name, figure in ratio.statement.figures if name in ("asked", "got")}
+        return restated(pressure, bool(pressure.value >= least), "", "reserve_pressure", **told)
+    return ratio if ratio.value is None else restated(ratio, bool(ratio.value >= 1.5), "", "reserve_ratio")
 
 
 def reservation_regime(view: View) -> Fact:
@@ -275,6 +300,9 @@ def reservation_regime(view: View) -> Fact:
     slack, reserved = slack_share(view), over_reserved(view)
     if slack.value is None:
         return slack
+    full = pool_full(view)
+    if full.value is True:
+        return restated(full, False, "", "usage_when_queued")
     if slack.value < 0.5:
         return restated(slack, False, "", "slack_share")
     return reserved

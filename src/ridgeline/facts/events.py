@@ -125,6 +125,20 @@ def slots_held(view: View) -> Fact:
     return restated(loss, bool(loss.value >= 0.3 and usage is not None and usage < 0.7), "", "ceiling.fell")
 
 
+def killed(view: View) -> Fact:
+    """Whether the kernel killed a process for host memory: it says so, or one died of SIGKILL and left no other word.
+
+    Exit status -9 alone is also what an operator's kill leaves; the second form is therefore only likely.
+    """
+    said = event_count(view, "host-oom")
+    if said.value:
+        return restated(said, True, "", "event_count")
+    signal = event_count(view, "crash", "exit code -9")
+    if signal.value and not event_count(view, "traceback,cuda-oom,watchdog").value:
+        return restated(signal, True, "", "event_count")
+    return restated(said, False, "", said.statement.key) if said.value is not None else said
+
+
 FROZEN: Final = """
 WITH rows AS (
     SELECT place, ts, running, waiting, usage, gen_tps, source, line FROM points

@@ -150,11 +150,27 @@ def pool_tokens(view: View) -> Fact:
     return found(view, pool, "tokens", n, cites, basis="derived from tokens and usage", pool=rounded(pool, 4))
 
 
+SHRUNK: Final = """
+WITH boots AS (
+    SELECT pool_tokens AS pool, lag(pool_tokens) OVER (PARTITION BY server, role ORDER BY boot_ts) AS before, boot_ts,
+        source, line
+    FROM servers WHERE pool_tokens > 0 AND boot_ts IS NOT NULL
+)
+SELECT count(before) AS n, arg_max(pool, boot_ts) AS pool, arg_max(before, boot_ts) AS before,
+    (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
+     FROM (SELECT source, min(line) AS a, max(line) AS b FROM boots GROUP BY source)) AS cites
+FROM boots WHERE before IS NOT NULL
+"""
+
+
 def pool_too_small(view: View) -> Fact:
-    """Whether the whole pool is smaller than one long context: set up too small for any load."""
+    """Whether the pool is smaller than one long context, or the last start brought half of the one before or less."""
     fact = pool_tokens(view)
     if fact.value is None:
         return fact
+    n, pool, before, cites = view.one(SHRUNK)
+    if n and pool <= 0.5 * before:
+        return found(view, True, "", n, cites, key="pool.shrunk", pool=pool, before=before, basis="stated")
     context = view.one("SELECT min(context_len) FROM servers WHERE context_len > 0")[0]
     bound = min(context or TINY_POOL_TOKENS, TINY_POOL_TOKENS)
     return restated(fact, bool(fact.value < bound), "", "pool.small", bound=bound)
@@ -192,12 +208,15 @@ LIMITS: Final = """
 WITH rows AS (
     SELECT finish_reason, max_new_tokens, params_logged, completion_tokens, source, line FROM asks
     WHERE finish_reason IN ('stop', 'length') AND completion_tokens IS NOT NULL AND NOT coalesce(probe, false)
-        AND ($since::DOUBLE IS NULL OR received_ts >= $since) AND ($until::DOUBLE IS NULL OR received_ts <= $until)
+        AND ($since::DOUBLE IS NULL OR coalesce(finished_ts, received_ts) >= $since)
+        AND ($until::DOUBLE IS NULL OR received_ts <= $until)
 ),
 long AS (SELECT * FROM rows WHERE finish_reason = 'length')
 SELECT (SELECT count(*) FROM rows) AS n, count(*) AS cut, count(*) FILTER (WHERE params_logged) AS visible,
     count(*) FILTER (WHERE params_logged AND max_new_tokens IS NULL) AS unset,
     max(completion_tokens) AS longest, count(DISTINCT completion_tokens) AS lengths, mode(completion_tokens) AS common,
+    sum(completion_tokens) FILTER (WHERE params_logged AND max_new_tokens IS NULL)
+        / (SELECT nullif(sum(completion_tokens), 0) FROM rows) AS of_tokens,
     (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
      FROM (SELECT source, min(line) AS a, max(line) AS b FROM long GROUP BY source)) AS cites
 FROM long
@@ -205,12 +224,15 @@ FROM long
 
 
 def unlimited_outputs(view: View) -> Fact:
-    """Share of finished requests that ended by `length` with no max_new_tokens set (seen, not merely unlogged).
+    """Share of finished requests, or of their tokens, that ended by `length` with no max_new_tokens set.
+
+    Seen, not merely unlogged. A few that run to the context's end finish rarely and yet hold most of the pool: three
+    or more count by their tokens.
 
     Identical lengths mean an explicit limit somewhere: the share is then 0. Without requests the batch lines
     may still show it (`runaway_outputs`).
     """
-    n, cut, visible, unset, longest, lengths, common, cites = view.one(LIMITS, bounds(view))
+    n, cut, visible, unset, longest, lengths, common, of_tokens, cites = view.one(LIMITS, bounds(view))
     if not n:
         lines = runaway_outputs(view)
         if lines.value is None:
@@ -223,7 +245,8 @@ def unlimited_outputs(view: View) -> Fact:
         return lacking(
             "sampling parameters", "--log-requests --log-requests-level 1: without them the limit is unknown", n
         )
-    return found(view, unset / n, "share", n, cites, key="outputs.unlimited", **told)
+    share = max(unset / n, of_tokens or 0.0) if unset >= 3 else unset / n
+    return found(view, share, "share", n, cites, key="outputs.unlimited", **told)
 
 
 # Gauges are refreshed every 30 s when idle, and one scrape between two batches may read 0 running: only a stretch of

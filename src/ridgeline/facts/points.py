@@ -31,6 +31,9 @@ WITH stated AS (
     WHERE cap > 0
     GROUP BY server
 ),
+-- A restart may bring another limit: each point is held against that of its boot.
+boots AS (SELECT server, boot_ts, max(max_running) AS cap FROM servers
+    WHERE max_running > 0 AND boot_ts IS NOT NULL GROUP BY ALL),
 alone AS (SELECT min(cap) AS cap FROM stated HAVING count(DISTINCT cap) = 1),
 named AS (
     SELECT r.series, r.server, r.role, r.dp_rank,
@@ -91,9 +94,10 @@ together AS (
 SELECT row_number() OVER (ORDER BY coalesce(t.ts, 0), t.source, t.line, t.via) AS ord,
     t.* EXCLUDE (cap),
     t.running + CASE WHEN t.via = 'prefill' THEN t.new_seq ELSE 0 END AS busy,
-    coalesce(t.cap, s.cap, (SELECT cap FROM alone))::DOUBLE AS cap,
+    coalesce(t.cap, b.cap, s.cap, (SELECT cap FROM alone))::DOUBLE AS cap,
     concat_ws(' ', t.server, t.role, 'DP' || t.dp_rank, t.replica) AS place
 FROM together t LEFT JOIN stated s ON s.server = t.server
+    ASOF LEFT JOIN boots b ON b.server = t.server AND t.ts >= b.boot_ts
 """
 
 LANE: Final = """
@@ -116,14 +120,21 @@ best AS (
 SELECT p.* FROM points p JOIN best b ON coalesce(p.role, '') = b.r AND p.class = b.class
 """
 
-# The whole queue at each moment: what each place last said, added up. Lines of an idle rank between those of a loaded
+# The whole queue at each moment: what each place last said, added up. A log's prefill lines speak too: step lines come
+# every 40 steps, and a burst may begin and end between two. Lines of an idle rank between those of a loaded
 # one are no movement. A boot that a later one of the same place replaced counts no longer.
 TOTALS: Final = """
 CREATE TABLE totals AS
 WITH told AS (
     SELECT ord, ts, waiting, place, concat_ws(' ', role, dp_rank, replica) AS seat, coalesce(server, '') AS boot,
         source, line
-    FROM lane WHERE waiting IS NOT NULL
+    FROM (
+        SELECT * FROM lane
+        UNION ALL
+        SELECT * FROM points p WHERE class = 'prefill'
+            AND EXISTS (SELECT 1 FROM lane l WHERE l.class = 'steps' AND coalesce(l.role, '') = coalesce(p.role, ''))
+    )
+    WHERE waiting IS NOT NULL
 ),
 reach AS (SELECT seat, boot, place, min(ord) AS lo, max(ord) AS hi, arg_max(waiting, ord) AS left_over
     FROM told GROUP BY ALL),

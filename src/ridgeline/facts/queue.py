@@ -12,13 +12,15 @@ from ridgeline.model.fact import Fact
 HOW_QUEUE: Final = "batch lines of the server log, /metrics with --enable-metrics, or /v1/loads"
 PINNED_ROWS: Final = 4  # fewer rows at one running count may be chance: no limit is inferred from them
 
+# A point stands until the next one, for a minute at most: prefill lines come in crowds just while requests wait.
 SHARES: Final = """
 WITH rows AS (
-    SELECT * FROM lane
-    WHERE waiting IS NOT NULL AND ($since::DOUBLE IS NULL OR ts >= $since) AND ($until::DOUBLE IS NULL OR ts <= $until)
+    SELECT *, least(lead(ts) OVER (ORDER BY ord) - ts, 60) AS stands_s FROM totals
+    WHERE ($since::DOUBLE IS NULL OR ts >= $since) AND ($until::DOUBLE IS NULL OR ts <= $until)
 )
 SELECT count(*) AS n, count(*) FILTER (WHERE waiting > 0) AS queued, max(waiting) AS peak,
     median(waiting) AS typical,
+    sum(stands_s) FILTER (WHERE waiting > 0) / nullif(sum(stands_s), 0) AS of_time,
     (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
      FROM (SELECT source, min(line) AS a, max(line) AS b FROM rows GROUP BY source)) AS cites
 FROM rows
@@ -26,11 +28,12 @@ FROM rows
 
 
 def waiting_share(view: View) -> Fact:
-    """Share of load points at which requests waited."""
-    n, queued, peak, typical, cites = ready(view).one(SHARES, bounds(view))
+    """Share of the time (of the load points, where they have no times) at which requests waited on any rank."""
+    n, queued, peak, typical, of_time, cites = ready(view).one(SHARES, bounds(view))
     if not n:
         return lacking("waiting requests", HOW_QUEUE)
-    return found(view, queued / n, "share", n, cites, queued=queued, peak=peak, typical=rounded(typical))
+    value = of_time if of_time is not None and queued else queued / n
+    return found(view, value, "share", n, cites, queued=queued, peak=peak, typical=rounded(typical))
 
 
 PRESSURE: Final = """
@@ -207,6 +210,20 @@ def usage_when_queued(view: View) -> Fact:
     if not n:
         return lacking("load points with a queue and the pool's usage", HOW_QUEUE)
     return found(view, usage, "share", n, cites, peak=rounded(peak), full=full, usage=rounded(usage))
+
+
+def pool_full(view: View) -> Fact:
+    """Whether the pool is what requests wait for: 90 % full at the usual point with a queue.
+
+    80 % do where it has been at 90 % too: admission keeps room for the next request and for outputs, so the last
+    tenth or fifth of a small pool stays empty although it is full for whoever stands at the head.
+    """
+    fact, capped = usage_when_queued(view), at_cap_share(view)
+    if fact.value is None:
+        return fact
+    peak = dict(fact.statement.figures)["peak"]
+    near = fact.value >= 0.8 and peak >= 0.9 and (capped.value or 0.0) < 0.7
+    return restated(fact, bool(fact.value >= 0.9 or near), "", "usage_when_queued")
 
 
 def queue_peak(view: View) -> Fact:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
 from ridgeline.bundle.view import View
 from ridgeline.facts.series import WORSE, last_line, late_onset, series, span
 from ridgeline.model.diagnosis import Window
-from ridgeline.stats.change_point import change_points
+from ridgeline.stats.change_point import ChangePoint, change_points
 
 MIN_BASELINE_S: Final = 20.0  # a shorter "before" is a start, not a baseline
 MIN_INCIDENT_S: Final = 10.0  # a shorter "after" is a moment
 MIN_SAMPLES: Final = 10
+SURE: Final = 1e-6  # a shift within the spread of its sides (latency tails under load) needs this p-value
 SMALL: Final = {"waiting": 2.0, "ttft_s": 0.05, "tpot_s": 0.002, "e2e_s": 0.1, "hit_share": 0.1, "accept_length": 0.1}
 
 
@@ -53,34 +55,49 @@ def _stopped(view: View, late: float) -> tuple[str, Window, Window] | None:
 
 
 def _first_change(view: View) -> tuple[str, Window, Window] | None:
-    """(signal, baseline, incident) of the earliest change for the worse."""
+    """(signal, baseline, incident) of the earliest change for the worse; it ends with the last signal it reached."""
     reach = span(view)
     if reach is None:
         return None
-    candidates: list[tuple[float, str, Window, Window]] = []
+    candidates: list[tuple[float, float, float, str]] = []
     for signal, (times, values) in series(view).items():
         if len(times) < 3 * MIN_SAMPLES:
             continue
-        points = change_points(times, values)
-        for i, point in enumerate(points):
-            worse = (point.after - point.before) * WORSE[signal]
-            if worse < max(SMALL[signal], 0.3 * abs(point.before)):
-                continue
-            if (
-                point.not_before - reach[0] < MIN_BASELINE_S
-                or point.n_before < MIN_SAMPLES
-                or point.n_after < MIN_SAMPLES
-            ):
-                continue
-            # A later change back to the old level ends the incident.
-            ended = next(
-                (p.onset for p in points[i + 1 :] if abs(p.after - point.before) <= 0.3 * abs(worse)), reach[1] + 1e-6
-            )
-            if ended - point.onset < MIN_INCIDENT_S:
-                continue
-            candidates.append((point.onset, signal, Window(reach[0], point.not_before), Window(point.onset, ended)))
-            break
+        bad = [
+            stretch
+            for stretch in _bad_stretches(change_points(times, values, min_strength=1.5), signal, reach[1] + 1e-6)
+            if stretch[1] - reach[0] >= MIN_BASELINE_S and stretch[2] - stretch[0] >= MIN_INCIDENT_S
+        ]
+        if bad:
+            # The longest is the incident: a short bad moment before it is a moment.
+            onset, before, ended = max(bad, key=lambda b: (b[2] - b[0], -b[0]))
+            candidates.append((onset, before, ended, signal))
     if not candidates:
         return None
-    _onset, signal, before, after = min(candidates, key=lambda c: (c[0], c[1]))
-    return signal, before, after
+    onset, before, ended, signal = min(candidates, key=lambda c: (c[0], c[3]))
+    ended = max([ended, *(c[2] for c in candidates if c[0] <= ended)])
+    return signal, Window(reach[0], before), Window(onset, ended)
+
+
+def _bad_stretches(points: Sequence[ChangePoint], signal: str, end: float) -> list[tuple[float, float, float]]:
+    """(onset, last good moment, end) of each stretch that is clearly worse than the level before the first change.
+
+    A level counts as back where 30 % of the shift or less is left; what lies between only counts as still bad.
+    """
+    if not points:
+        return []
+    good, bad = points[0].before, list[tuple[float, float, float]]()
+    since: ChangePoint | None = None
+    least = max(SMALL[signal], 0.3 * abs(good))
+    for point in points:
+        worse = (point.after - good) * WORSE[signal]
+        if since is None:
+            clear = point.strength >= 3 or (point.p_value <= SURE and worse >= 0.5 * abs(good))
+            if clear and worse >= least and min(point.n_before, point.n_after) >= MIN_SAMPLES:
+                since = point
+        elif worse <= 0.3 * abs(since.after - good):
+            bad.append((since.onset, since.not_before, point.onset))
+            since = None
+    if since is not None:
+        bad.append((since.onset, since.not_before, end))
+    return bad

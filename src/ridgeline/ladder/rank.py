@@ -19,11 +19,17 @@ def ordered(judged: Sequence[Judgement], asked: Asked) -> list[Judgement]:
     """Causes that hold, best first: nothing that another one explains, then confidence, the symptom, score."""
     holding = [j for j in judged if j.holds and asked.allows(j.cause)]
     explained = {e for j in holding for e in j.cause.explains}
+    # A consequence may be surer than its cause is; it comes no earlier for that, unless the cause is a mere guess.
+    ceiling: dict[str, int] = {}
+    for j in holding:
+        if j.confidence != "low":
+            for e in j.cause.explains:
+                ceiling[e] = min(ceiling.get(e, 2), LEVELS.index(j.confidence))
     place = {j.cause.id: i for i, j in enumerate(judged)}
     return sorted(
         holding,
         key=lambda j: (
-            -LEVELS.index(j.confidence),
+            -min(LEVELS.index(j.confidence), ceiling.get(j.cause.id, 2)),
             j.cause.id in explained,
             not asked.stresses(j.cause.layer),
             -j.score,
