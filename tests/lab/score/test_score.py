@@ -8,7 +8,7 @@ import pytest
 
 from ridgeline.lab.faults import FAULTS
 from ridgeline.lab.score import arms, floors, grid, measure, page
-from ridgeline.lab.score.whole import earlier, ordered, parse_seeds, write_outcome
+from ridgeline.lab.score.whole import earlier, ordered, parse_seeds, run_score, write_outcome
 from ridgeline.model.errors import InputError
 
 
@@ -103,6 +103,11 @@ def test_seed_ranges() -> None:
     for wrong in ("5", "5:5", "a:b", "9:3"):
         with pytest.raises(InputError, match="A:B"):
             parse_seeds(wrong)
+
+
+def test_a_name_that_is_nothing_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no fault, cause or layer"):
+        run_score("1:2", ("full",), 1, tmp_path / "r.jsonl", ("queue,routing",), False)
 
 
 SCRAPES = (

@@ -84,6 +84,11 @@ def run_score(
 ) -> list[Result]:
     """Run what is missing of the grid (nothing with ``report_only``) and return every result."""
     first, last = parse_seeds(seeds)
+    for name in only:
+        if not cells(first, last, (name,)):
+            raise InputError(
+                f"lab score: --only {name!r} is no fault, cause or layer; `ridgeline lab faults` lists them"
+            )
     have = earlier(results_file)
     if report_only:
         return ordered(have)
