@@ -29,7 +29,7 @@ CLIENT_TIMES: Final = "arrival to first and last token"
 SWEEPS = 10
 STEPS: Final = (0.5, 0.2, 0.08, 0.03)
 LEVELS: Final = (0.06, 0.06, 0.03, 0.015)
-LEAST_GAIN: Final = 0.01
+LEAST_GAIN: Final = 0.03
 WORSE: Final = 1.5
 """A sweep may be this much worse than the best so far: the way to a better fit is not always downhill."""
 WARM_UP = 4
