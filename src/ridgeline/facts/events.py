@@ -194,8 +194,15 @@ def frozen_s(view: View) -> Fact:
 
 
 # Arrivals count only where they never finished: a log that ends before the request log does is no hang.
+# A server that reports every ten seconds is not silent after ten: three of its usual gaps are.
 SILENCE: Final = """
-WITH ends AS (
+WITH gaps AS (
+    SELECT server, quantile_cont(gap_s, 0.9) AS gap_s
+    FROM (SELECT server, ts - lag(ts) OVER (PARTITION BY server ORDER BY ts, line) AS gap_s FROM batches
+          WHERE ts IS NOT NULL)
+    GROUP BY server
+),
+ends AS (
     SELECT server, max(ts) AS last, arg_max(running, (ts, line)) AS running, arg_max(source, (ts, line)) AS source,
         arg_max(line, (ts, line)) AS line
     FROM batches WHERE ts IS NOT NULL GROUP BY server
@@ -204,13 +211,15 @@ after AS (
     SELECT e.*, count(q.received_ts) FILTER (WHERE coalesce(q.censored, false) OR q.state IN ('unfinished', 'received'))
             AS arrived,
         count(q.received_ts) FILTER (WHERE q.state = 'finished') AS finished,
-            max(q.received_ts) - any_value(e.last) AS silent_s
+            max(q.received_ts) - any_value(e.last) AS silent_s,
+            (SELECT max(gap_s) FROM gaps g WHERE g.server IS NOT DISTINCT FROM e.server) AS gap_s
     FROM ends e LEFT JOIN asks q ON q.received_ts > e.last + 1 AND NOT coalesce(q.probe, false)
         AND (q.server IS NULL OR e.server IS NULL OR q.server = e.server)
     GROUP BY ALL
 )
 SELECT count(*) AS n, max(silent_s) AS silent_s, arg_max(arrived, coalesce(silent_s, 0)) AS arrived,
     arg_max(finished, coalesce(silent_s, 0)) AS finished, arg_max(running, coalesce(silent_s, 0)) AS running,
+    coalesce(arg_max(gap_s, coalesce(silent_s, 0)), 0) AS gap_s,
     list({'source': source, 'a': line, 'b': line}) AS cites
 FROM after
 """
@@ -218,10 +227,10 @@ FROM after
 
 def silent_arrivals(view: View) -> Fact:
     """Requests received after the last batch line of a server, none of which (and no other) finished any more."""
-    n, silent_s, arrived, finished, running, cites = view.one(SILENCE)
+    n, silent_s, arrived, finished, running, gap_s, cites = view.one(SILENCE)
     if not n:
         return lacking("batch lines beside arrivals", "the server log together with the request log", n or 0)
-    value = arrived if silent_s is not None and silent_s >= 10 and not finished else 0
+    value = arrived if silent_s is not None and silent_s >= max(10, 3 * gap_s) and not finished else 0
     return found(view, value, "requests", n, cites, silent_s=rounded(silent_s), running=running)
 
 
