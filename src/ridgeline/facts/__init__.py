@@ -100,6 +100,7 @@ MEASURES: Final[dict[str, Callable[..., Fact]]] = {
     "reserve_ratio": requests.reserve_ratio,
     "output_tokens": requests.output_tokens,
     "return_follows_length": requests.return_follows_length,
+    "typical_return": requests.typical_return,
     "group_ratio": groups.group_ratio,
     "slow_class": classes.slow_class,
     "adapters_limit": groups.adapters_limit,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from ridgeline.bundle.view import View
+from ridgeline.facts.change import change
 from ridgeline.facts.events import event_count
 from ridgeline.facts.make import bounds, found, lacking, restated, rounded
 from ridgeline.facts.points import ready
@@ -184,6 +185,35 @@ def transfer_speed(view: View) -> Fact:
     return found(view, gb_s, "GB/s", n, cites, mb=rounded(mb), speed=rounded(gb_s))
 
 
+GAUGED: Final = """
+WITH rows AS (
+    SELECT m.ts, m.value, m.source, m.line FROM samples m JOIN series s USING (series)
+    WHERE s.name = 'kv_transfer_speed_gb_s' AND m.value > 0
+),
+asked AS (
+    SELECT received_ts AS ts, transfer_gb_s AS value, source, line FROM asks
+    WHERE transfer_gb_s > 0 AND received_ts IS NOT NULL
+),
+best AS (SELECT * FROM asked UNION ALL SELECT * FROM rows WHERE (SELECT count(*) FROM asked) < 30),
+thirds AS (SELECT *, ntile(3) OVER (ORDER BY ts, source, line) AS third FROM best)
+SELECT count(*) AS n, median(value) FILTER (WHERE third = 1) AS then, median(value) FILTER (WHERE third = 3) AS now,
+    (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
+     FROM (SELECT source, min(line) AS a, max(line) AS b FROM best GROUP BY source)) AS cites
+FROM thirds
+"""
+
+
+def transfer_slowed(view: View) -> Fact:
+    """Transfer speed over that of the baseline; with no baseline, the last third of the evidence over its first."""
+    against = change(view, "transfer_speed")
+    if against.value is not None:
+        return against
+    n, then, now, cites = ready(view).one(GAUGED)
+    if n < 15 or not then:
+        return lacking("transfer speeds over time", "ReqTimeStats lines or /metrics of the prefill server", n)
+    return found(view, now / then, "ratio", n, cites, now=rounded(now), then=rounded(then), ratio=rounded(now / then))
+
+
 RELEASED: Final = """
 WITH rows AS (
     SELECT rid, ts, value, coalesce(text, '') AS text, try_cast(attrs ->> 'lease_s' AS DOUBLE) AS lease, source, line
@@ -260,14 +290,52 @@ def decode_usage(view: View) -> Fact:
     return found(view, row[4], "share", row[1], row[-1], usage=rounded(row[4]))
 
 
+WAITS: Final = """
+WITH rows AS (
+    SELECT coalesce(bootstrap_s, 0) + coalesce(alloc_wait_s, prealloc_s, 0) AS wait_s, source, line FROM asks
+    WHERE role IN ('prefill', 'decode') AND coalesce(bootstrap_s, alloc_wait_s, prealloc_s) IS NOT NULL
+        AND NOT coalesce(probe, false)
+        AND ($since::DOUBLE IS NULL OR received_ts >= $since) AND ($until::DOUBLE IS NULL OR received_ts <= $until)
+),
+-- Those that waited long: with no window set, the quiet time before the incident is among the rows.
+long AS (SELECT * FROM rows WHERE wait_s >= 0.5 * (SELECT quantile_cont(wait_s, 0.95) FROM rows))
+SELECT (SELECT count(*) FROM rows) AS n, count(*) AS waited, quantile_cont(wait_s, 0.25) AS low,
+    median(wait_s) AS typical, quantile_cont(wait_s, 0.75) AS high,
+    (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
+     FROM (SELECT source, min(line) AS a, max(line) AS b FROM long GROUP BY source)) AS cites
+FROM long
+"""
+
+
+def entry_wait_s(view: View) -> Fact:
+    """Median wait before the transfer (handshake, decode's KV) of the requests that waited long; 0 below half a second.
+
+    `steady` is the quartiles' ratio: a handshake costs each request the same, a queue for KV does not (SIGNALS §9.3).
+    """
+    n, waited, low, typical, high, cites = ready(view).one(WAITS, bounds(view))
+    if n < 20:
+        return lacking("bootstrap and allocation waits of requests", "ReqTimeStats lines of both servers", n)
+    value = typical if typical >= 0.5 and waited >= 10 else 0.0
+    steady = low / high if high else 0.0
+    told = {"hits": waited, "least": rounded(low), "most": rounded(high), "typical": rounded(typical)}
+    return found(view, value, "s", n, cites, steady=rounded(steady), **told)
+
+
 def handshake_stuck(view: View) -> Fact:
     """Whether the handshake itself fails: timeouts in Bootstrapping, or a bootstrap queue past which only probes get.
 
-    A queue past which real prompts still flow is no handshake fault: decode hands out its KV slowly.
+    A wait that is the same for every request, whatever the load, is a slow handshake. A queue past which real prompts
+    still flow is no handshake fault: decode hands out its KV slowly.
     """
     timeouts = kvpoll_timeouts(view, "Bootstrapping")
     if timeouts.value:
         return restated(timeouts, True, "", "handshake.timeout")
+    wait = entry_wait_s(view)
+    if wait.value and dict(wait.statement.figures)["steady"] >= 0.85:
+        line = dict(pd_queue(view, "bootstrap").statement.figures)
+        spent = dict(wait.statement.figures)["typical"]
+        told = {"state": "Bootstrapping", "waited": spent, "first": line.get("first"), "last": line.get("last")}
+        return restated(wait, True, "", "handshake.steady", **told)
     queue, real = pd_queue(view, "bootstrap"), real_prefills(view)
     if queue.value is not None and real.value is not None:
         return restated(queue, bool(queue.value >= 4 and real.value <= 2), "", "handshake.probes", largest=real.value)
@@ -279,6 +347,10 @@ def prealloc_backlog(view: View) -> Fact:
     queue = pd_queue(view, "prealloc")
     if queue.value is not None and queue.value >= 4:
         return restated(queue, True, "", "prealloc.queue")
+    wait = entry_wait_s(view)
+    if wait.value is not None and wait.value >= 2 and dict(wait.statement.figures)["steady"] < 0.85:
+        peak = dict(queue.statement.figures).get("peak")
+        return restated(wait, True, "", "prealloc.waits", queue="prealloc", peak=peak)
     before, real = pd_queue(view, "bootstrap"), real_prefills(view)
     if before.value is not None and real.value is not None:
         waiting = dict(real.statement.figures)["waiting"] or 0

@@ -9,7 +9,7 @@ from ridgeline.bundle.view import View
 from ridgeline.causes import CAUSES
 from ridgeline.facts.points import ready
 from ridgeline.facts.reuse import LESS
-from ridgeline.ladder import a0, a1, a1b, a2, a2b, a3, route
+from ridgeline.ladder import a0, a1, a1b, a2, a2b, a3, b, route
 from ridgeline.ladder.book import Book, remembering
 from ridgeline.ladder.context import Context
 from ridgeline.ladder.frame import frame
@@ -20,7 +20,7 @@ from ridgeline.ladder.verdict import healthy, unknown
 from ridgeline.model.diagnosis import Answer, Coverage, Diagnosis, Finding, Verdict, Window
 from ridgeline.model.fact import Statement
 
-RUNGS: Final = (a0.rung, a1.rung, a1b.rung, a2.rung, a2b.rung, a3.rung, route.rung)
+RUNGS: Final = (a0.rung, a1.rung, a1b.rung, a2.rung, a2b.rung, a3.rung)
 SOURCES: Final = (
     "SELECT path, kind, coalesce(rows, 0), coalesce(unparsed, 0), from_ts, to_ts, notes FROM sources ORDER BY source"
 )
@@ -56,7 +56,9 @@ def diagnose(
         findings = [] if well else [unknown(book, judged, wanted, f"against healthy: {against}")]
     context = Context(book, framed, wanted, judged, findings if verdict == "finding" else (), sources)
     ladder = [rung(context) for rung in RUNGS]
-    ladder.append(_offline())
+    if b.wanted(context):
+        ladder += b.rungs(context)
+    ladder += [route.rung(context), _offline()]
     ruled = _ruled_out(judged, book)
     missing = [(m.signal, m.how) for a in ladder for m in a.missing]
     return Diagnosis(

@@ -15,6 +15,8 @@ from ridgeline.model.fact import Fact, Statement
 
 ENOUGH_POINTS: Final = 5
 ENOUGH_RATES: Final = 3
+PD_QUEUES: Final = ("bootstrap", "inflight", "prealloc")
+PD_BACKLOG: Final = 10  # requests at once in one of these queues: something held them
 
 
 def healthy(book: Book, asked: Asked, judged: Sequence[Judgement]) -> tuple[bool, tuple[Fact, ...], str]:
@@ -29,6 +31,7 @@ def healthy(book: Book, asked: Asked, judged: Sequence[Judgement]) -> tuple[bool
         book.ask("change", of="seconds", what=w, q=q) for w, q in (("ttft_s", 0.95), ("e2e_s", 0.95), ("tpot_s", 0.5))
     ]
     outcomes = book.ask("outcome_share", what="error")
+    apart = [dict(book.ask("pd_queue", queue=q).statement.figures).get("peak") or 0 for q in PD_QUEUES]
     late, queued = book.ask("seconds", what="ttft_s", q=0.95), book.ask("slice_share", part="queue")
     waited = (late.value or 0) >= 1 and (queued.value or 0) >= 0.5
     facts = (points, rates, queue, events, errors, peak, *worse, late, queued)
@@ -40,6 +43,7 @@ def healthy(book: Book, asked: Asked, judged: Sequence[Judgement]) -> tuple[bool
         ("events", events.value == 0),
         ("unread-errors", errors.value == 0),
         ("worse", all(f.value is None or f.value < 1.5 for f in worse)),
+        ("pd-queues", max(apart) < PD_BACKLOG),
         ("errors", outcomes.value is None or outcomes.value < 0.01),
         ("symptom-unseen", not UNSEEN.intersection(asked.ladders) or (outcomes.value is not None and outcomes.n >= 20)),
         ("open-cause", not any(j.open and j.score >= 0.5 and asked.allows(j.cause) for j in judged)),

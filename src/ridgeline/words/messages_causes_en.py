@@ -38,7 +38,9 @@ CAUSES: Final[dict[str, str]] = {
         "A request brings {change_fresh_tokens__now:.0f} uncached tokens on average, {change_fresh_tokens__then:.0f} "
         "before; the cost of a token is about the same ({prefill_excess__ratio:.2f} times)."
     ),
-    "cause.prefill.regression": "Prefill takes {prefill_excess__ratio:.2f} times what it took for the same uncached tokens.",
+    "cause.prefill.regression": (
+        "Prefill takes {prefill_excess__ratio:.2f} times what it took for the same uncached tokens."
+    ),
     "cause.prefill.cold-start": (
         "The first requests after a boot take {cold_start_ratio__first} s to a token, later ones "
         "{cold_start_ratio__later} s."
@@ -163,20 +165,20 @@ CAUSES: Final[dict[str, str]] = {
         "read {settings_clash__late_s} s later)."
     ),
     "cause.disagg.staging": "The staging buffer is too small: {event_count__text}",
-    "cause.frontend.tokenizer": "Tokenizing takes {tokenize_s__seconds} s of a request.",
+    "cause.frontend.tokenizer": "Tokenizing takes {tokenize_s__seconds:.3g} s of a request.",
     "cause.frontend.detokenizer": (
-        "The way back takes {slice_share_return__spent_s} s of {slice_share_return__of_s} s and follows output length."
+        "The way back takes {slice_share_return__spent_s} s of {slice_share_return__of_s} s, for requests of every kind."
     ),
     "cause.frontend.output-parser": (
-        "Responses with tools take {group_ratio_tools_return__with_s} s to come back, plain ones "
-        "{group_ratio_tools_return__without_s} s."
+        "Responses that are parsed (tools, schema, reasoning) take {group_ratio_parsed_return__with_s} s to come back, plain ones "
+        "{group_ratio_parsed_return__without_s} s."
     ),
     "cause.frontend.blocked-loop": (
         "{aligned_stalls__held} requests were held before the scheduler and let go together in "
         "{aligned_stalls__stalls} moments (worst {aligned_stalls__worst} s)."
     ),
     "cause.frontend.gateway": (
-        "The client sees {client_gap_share__seen_s} s to a token, the engine {client_gap_share__engine_s} s."
+        "The client sees {client_gap_share__seen_s:.3g} s to a token, the engine {client_gap_share__engine_s:.3g} s."
     ),
     "cause.frontend.slow-client": "{backlogged_streams__value} streams were read too slowly.",
     "cause.storage.tier-stall": "Waiting for a slower tier takes {slice_share_storage__spent_s} s of TTFT.",
@@ -193,5 +195,5 @@ CAUSES: Final[dict[str, str]] = {
     "were refused as "
     "malformed.",
     "cause.client.cancelled": "{told_aborts__value} requests ended because someone told the server to abort them.",
-    "cause.client.load-generator": "Requests leave the client {generator_lag_s__lag} s later than planned.",
+    "cause.client.load-generator": "Requests leave the client {generator_lag_s__lag:.3g} s later than planned.",
 }

@@ -25,6 +25,34 @@ RUNGS: Final[dict[str, str]] = {
     "question.A2": "Which slice of a request's time is it?",
     "question.A2b": "How does the stream feel, and what does the client see?",
     "question.A3": "Which requests are slow?",
+    "question.B0": "What is configured, and do the sides agree?",
+    "question.B1": "Placement: do arrivals explain the backlog?",
+    "question.B2": "Which stage, on which side?",
+    "question.B3": "Which queue of the pair grows or stands still?",
+    "question.B4": "And the transfer backend itself?",
+    "b0.clash": "the sides do not fit together ({settings})",
+    "b0.settings": "no setting is named as clashing ({settings})",
+    "b1.skewed": (
+        "{place} gets {requests} times its share of requests and {tokens} times that of tokens, and {most} wait there: "
+        "placement{guards}"
+    ),
+    "b1.slow": (
+        "{most} wait at {place} although arrivals are even ({requests} times by requests, {tokens} by tokens): "
+        "that place is slow{guards}"
+    ),
+    "b1.even": (
+        "no place has a backlog of its own (arrivals at most {requests} times the fair share by requests, {tokens} by "
+        "tokens; load figures {age} s old){guards}"
+    ),
+    "b2.stage": (
+        "saturated side: {side}; median {wait} s before the transfer, {moved} s in it, {queued} s in the waiting "
+        "queue; decode usage {usage}{guards}"
+    ),
+    "b3.queues": "{lengths}; {stuck} transfers stand still{guards}",
+    "b4.backend": (
+        "{failed} failed, {lost} peers lost, {mixed} rooms mixed up; {speed} GB/s at {mb} MB, {slowed} times the speed "
+        "before{guards}"
+    ),
     "question.A4": "Which offline route?",
     "question.A5": "What does the offline route say?",
     "rung.cannot-tell": "cannot tell without {signals}",

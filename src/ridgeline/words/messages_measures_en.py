@@ -150,6 +150,7 @@ MEASURES: Final[dict[str, str]] = {
     ),
     "prefill_fill": "prefill batches hold {typical} of {budget} tokens while requests wait",
     "output_tokens": "mean output {value:.0f} tokens over {n} requests",
+    "typical_return": "the way back takes {value:.0%} of a typical request (median {return_s:.3g} s of {n})",
     "return_follows_length": "the way back follows output length (correlation {value_3}, median {return_s} s)",
     "group_ratio": (
         "{what} with {attribute} {with_s} s, without {without_s} s at equal length ({members} of {n} requests)"
@@ -223,9 +224,9 @@ MEASURES: Final[dict[str, str]] = {
     "stuck.copy": "{value} transfers given up after a timeout",
     "stuck.queue": "{queue} queue at {length} over {span_s} s",
     "stuck.none": "no transfer stands still",
-    "entry_wait_s": "{hits} of {n} requests waited {typical} s before their transfer ({low} to {high} s)",
-    "handshake.steady": "{hits} requests waited {typical} s for the handshake, each as long ({low} to {high} s)",
-    "prealloc.waits": "{hits} of {n} requests waited {typical} s for decode's KV ({low} to {high} s)",
+    "entry_wait_s": "{hits} of {n} requests waited {typical} s before their transfer ({least} to {most} s)",
+    "handshake.steady": "{hits} requests waited {typical} s for the handshake, each as long ({least} to {most} s)",
+    "prealloc.waits": "{hits} of {n} requests waited {typical} s for decode's KV ({least} to {most} s)",
     "transfer_slowed": "transfers run at {now} GB/s against {then} before ({ratio} times)",
     "handshake.timeout": "{n} requests timed out in {state} after {waited} s",
     "handshake.probes": (

@@ -1,0 +1,163 @@
+"""Ladder B: configuration, placement, stage by role, queues by length and motion, and the backend last.
+
+The rungs are asked where a pair, several ranks or replicas are in the evidence, or where the symptom is about them.
+Guards are named checks against the usual misreadings (DESIGN §1 B); those that fired stand in the rung's answer.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ridgeline.ladder.context import Context, answer
+from ridgeline.model.diagnosis import Answer
+from ridgeline.model.fact import Fact
+
+SHAPE: Final = """
+SELECT (SELECT count(DISTINCT place) FROM lane) AS places,
+    (SELECT count(*) FROM points WHERE coalesce(bootstrap, inflight, prealloc, transfer) IS NOT NULL
+        AND role IN ('prefill', 'decode')) AS sided
+"""
+QUEUES: Final = ("bootstrap", "inflight", "prealloc", "transfer", "retracted")
+SETTINGS: Final = """
+SELECT DISTINCT concat_ws(' ', coalesce(s.role, 'server'), c.key || '=' || c.value) AS said
+FROM config c LEFT JOIN servers s USING (server)
+WHERE c.value IS NOT NULL AND replace(c.key, '-', '_') IN (
+    'disaggregation_transfer_backend', 'disaggregation_decode_allocation_policy', 'page_size',
+    'optimistic_prefill_attempts', 'load_balance_method', 'num_reserved_decode_tokens')
+ORDER BY said
+"""
+MOST: Final = 8
+
+
+def wanted(context: Context) -> bool:
+    """Whether this ladder has anything to climb on."""
+    places, sided = context.book.view.one(SHAPE)
+    return places > 1 or sided > 0 or "disagg" in context.asked.ladders
+
+
+def rungs(context: Context) -> list[Answer]:
+    """B0 to B4, in order."""
+    return [configuration(context), placement(context), stage(context), queues(context), backend(context)]
+
+
+def configuration(context: Context) -> Answer:
+    """B0: what is set, and whether the two sides agree; it changes what the rest means."""
+    clash, points = context.book.ask("settings_clash"), context.book.ask("load_points")
+    said = [text for (text,) in context.book.view.query(SETTINGS)]
+    shown = ", ".join(said[:MOST]) or "nothing is stated"
+    key = "b0.clash" if clash.value else "b0.settings"
+    return answer(context, "B0", key, (clash, points), settings=shown)
+
+
+def placement(context: Context) -> Answer:
+    """B1: the share of arrivals, in requests and tokens, against the share of backlog; the age of load figures."""
+    ask = context.book.ask
+    free, age, out = ask("free_places"), ask("snapshot_age_s"), ask("missing_workers")
+    by_requests, by_tokens = ask("arrival_skew", by="requests"), ask("arrival_skew", by="tokens")
+    told = dict(free.statement.figures)
+    uneven = (free.value or 0) >= 0.3
+    skewed = max(by_requests.value or 0, by_tokens.value or 0) >= 1.25
+    key = "b1.skewed" if uneven and skewed else "b1.slow" if uneven and by_requests.value is not None else "b1.even"
+    fired = []
+    if uneven and by_requests.value is None:
+        fired.append("uneven loads alone do not prove routing: arrivals are not known")
+    if (age.value or 0) >= 5:
+        fired.append("load figures are old: a dead scheduler's snapshot still answers")
+    if by_requests.value is not None and by_requests.n < 50:
+        fired.append(f"{by_requests.n} requests are a small sample")
+    return answer(
+        context,
+        "B1",
+        key,
+        (free, by_requests, by_tokens, age, out),
+        context.excluded("routing"),
+        (free,) if by_requests.value is None else (),
+        place=told.get("place"),
+        most=told.get("most"),
+        requests=by_requests.value,
+        tokens=by_tokens.value,
+        age=age.value,
+        guards=_guards(fired),
+    )
+
+
+def stage(context: Context) -> Answer:
+    """B2: where requests spend their time, by side; what decode calls transfer holds prefill's queue and compute."""
+    ask = context.book.ask
+    side, usage, wait = ask("sides"), ask("decode_usage"), ask("entry_wait_s")
+    moved, queued = ask("seconds", what="transfer_s", q=0.5), ask("seconds", what="queue_s", q=0.5)
+    fired = []
+    prefill = dict(side.statement.figures).get("prefill_waiting") or 0
+    if prefill >= 4 and moved.value is not None:
+        fired.append("decode's transfer time contains prefill's queue and compute: it is not the link")
+    if (usage.value or 0) >= 0.9 and (wait.value or 0) > 0:
+        fired.append("decode is short of KV, which shows as a bootstrap backlog on prefill")
+    return answer(
+        context,
+        "B2",
+        "b2.stage",
+        (side, usage, wait, moved, queued),
+        side=side.value,
+        usage=usage.value,
+        wait=wait.value,
+        moved=moved.value,
+        queued=queued.value,
+        guards=_guards(fired),
+    )
+
+
+def queues(context: Context) -> Answer:
+    """B3: each queue of the pair by length and motion."""
+    ask = context.book.ask
+    facts = {name: ask("pd_queue", queue=name) for name in QUEUES}
+    frozen, stuck, shake = ask("pd_queue_frozen", queue="transfer"), ask("stuck_transfers"), ask("handshake_stuck")
+    known = {name: fact for name, fact in facts.items() if fact.value is not None}
+    fired = []
+    if (dict(facts["retracted"].statement.figures).get("peak") or 0) > 0:
+        fired.append(
+            "requests are retracted on decode: nothing is allocated or polled, a flat transfer queue is memory"
+        )
+    if frozen.value and (context.book.ask("free_places").value or 0) >= 0.3:
+        fired.append("a stage that stands in transfer may be placement")
+    return answer(
+        context,
+        "B3",
+        "b3.queues",
+        (*facts.values(), frozen, stuck, shake),
+        context.excluded("disagg"),
+        (next(iter(known.values()), facts["bootstrap"]),),
+        lengths="; ".join(_motion(name, fact) for name, fact in known.items()),
+        stuck=stuck.value,
+        guards=_guards(fired),
+    )
+
+
+def backend(context: Context) -> Answer:
+    """B4: failures, timeouts by KVPoll state, speed; only now the link."""
+    ask = context.book.ask
+    failed, speed, slowed = ask("transfer_failures"), ask("transfer_speed"), ask("transfer_slowed")
+    lost, mixed = ask("event_count", kinds="peer-lost"), ask("event_count", kinds="room-mismatch")
+    mb = dict(speed.statement.figures).get("mb")
+    fired = ["requests move few bytes: MB/s is not the link's speed"] if mb is not None and mb < 16 else []
+    return answer(
+        context,
+        "B4",
+        "b4.backend",
+        (failed, speed, slowed, lost, mixed),
+        failed=failed.value,
+        speed=speed.value,
+        mb=mb,
+        slowed=slowed.value,
+        lost=lost.value,
+        mixed=mixed.value,
+        guards=_guards(fired),
+    )
+
+
+def _motion(name: str, fact: Fact) -> str:
+    told = dict(fact.statement.figures)
+    return f"{name} {told['first']:.0f} to {told['last']:.0f} (peak {told['peak']:.0f})"
+
+
+def _guards(fired: list[str]) -> str:
+    return f" [guards: {'; '.join(fired)}]" if fired else ""
