@@ -14,6 +14,7 @@ CAUSES: Final = (
         differs="The server says so (HTTP 4xx); a missing output limit is memory.no-token-limit.",
         required=(must("outcome_share", ">=", 0.05, what="invalid"),),
         supporting=(helps("event_count", ">=", 1, kinds="request-invalid"), helps("queue_pressure", "<", 0.2)),
+        explains=("queue.limit-rejected", "fault.abort"),
         remedies=(Remedy("fix", "correct the parameters the server names", None, False),),
         source_entry=("managers/io_struct.py",),
         route="replay",
@@ -29,6 +30,9 @@ CAUSES: Final = (
             never("stands_still", "is", True),
             never("event_count", ">=", 1, kinds="crash,cuda-oom,host-oom,peer-lost"),
             never("refused", ">=", 3),
+            # Clients that leave because the service got slow are a consequence.
+            never("change", ">=", 1.5, of="seconds", what="ttft_s"),
+            never("change", ">=", 1.5, of="seconds", what="tpot_s"),
         ),
         twins=(Twin("disagg.transfer-stuck", must("stuck_transfers", "==", 0)),),
         remedies=(Remedy("fix", "find who sends the abort: client timeout, gateway, or user", None, False),),

@@ -28,13 +28,14 @@ CAUSES: Final = (
         id="frontend.detokenizer",
         looks_like="The scheduler finishes early, the response comes late.",
         differs="The way back grows with output length and every stage on the device is normal.",
-        required=(must("slice_share", ">=", 0.25, part="return"), must("return_follows_length", ">=", 0.5)),
+        required=(must("slice_share", ">=", 0.25, part="return"), must("typical_return", ">=", 0.1)),
         supporting=(
+            helps("return_follows_length", ">=", 0.5),
             helps("event_count", ">=", 1, kinds="detokenizer"),
             helps("change", ">=", 1.5, of="seconds", what="return_s"),
             helps("slice_share", "<", 0.3, part="queue"),
         ),
-        absent=(never("group_ratio", ">=", 3, attribute="tools", what="return"), never("backlogged_streams", ">=", 3)),
+        absent=(never("group_ratio", ">=", 3, attribute="parsed", what="return"), never("backlogged_streams", ">=", 3)),
         twins=(Twin("decode.batch-growth", must("slice_share", ">=", 0.25, part="return")),),
         remedies=(
             Remedy("mitigate-now", "stream in larger intervals", "--stream-interval", True, "smoothness of the stream"),
@@ -48,12 +49,12 @@ CAUSES: Final = (
         id="frontend.output-parser",
         looks_like="Only responses with tools or reasoning come back late.",
         differs="Plain responses of the same length come back at once.",
-        required=(must("group_ratio", ">=", 3, attribute="tools", what="return"),),
+        required=(must("group_ratio", ">=", 3, attribute="parsed", what="return"),),
         supporting=(
             helps("slice_share", ">=", 0.15, part="return"),
-            helps("group_ratio", ">=", 3, attribute="reasoning", what="return"),
+            helps("slice_share", "<", 0.4, part="queue"),
         ),
-        twins=(Twin("frontend.detokenizer", must("group_ratio", ">=", 3, attribute="tools", what="return")),),
+        twins=(Twin("frontend.detokenizer", must("group_ratio", ">=", 3, attribute="parsed", what="return")),),
         explains=("frontend.detokenizer",),
         scope_by=("tools_set",),
         remedies=(

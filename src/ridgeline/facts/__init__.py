@@ -27,6 +27,7 @@ from ridgeline.facts import (
     ranks,
     requests,
     reuse,
+    streams,
 )
 from ridgeline.facts.points import ready
 from ridgeline.model.fact import Fact, Statement
@@ -84,13 +85,13 @@ MEASURES: Final[dict[str, Callable[..., Fact]]] = {
     "graph_lost": decode.graph_lost,
     "graph_miss_share": decode.graph_miss_share,
     "accept_length": decode.accept_length,
-    "stalled_points": decode.stalled_points,
-    "halts": decode.halts,
-    "tokens_stop": decode.tokens_stop,
-    "prefill_pause": decode.prefill_pause,
-    "streams_paused": decode.streams_paused,
-    "prefill_train": decode.prefill_train,
-    "stream_gap_ratio": decode.stream_gap_ratio,
+    "stalled_points": streams.stalled_points,
+    "halts": streams.halts,
+    "tokens_stop": streams.tokens_stop,
+    "prefill_pause": streams.prefill_pause,
+    "streams_paused": streams.streams_paused,
+    "prefill_train": streams.prefill_train,
+    "stream_gap_ratio": streams.stream_gap_ratio,
     "slow_rank_ratio": decode.slow_rank_ratio,
     # requests
     "seconds": requests.seconds,

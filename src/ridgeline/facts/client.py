@@ -44,8 +44,10 @@ def client_gap_share(view: View) -> Fact:
 
 LAG: Final = """
 WITH rows AS (
-    SELECT r.dispatched_ts - r.received_ts AS lag_s, r.source, r.line FROM records r
-    WHERE (r.role = 'client' OR r.kind = 'client') AND r.dispatched_ts IS NOT NULL AND r.received_ts IS NOT NULL
+    SELECT coalesce(r.dispatched_ts - r.received_ts, a.number) AS lag_s, r.source, r.line
+    FROM records r LEFT JOIN request_attrs a ON a.source = r.source AND a.line = r.line AND a.name = 'send_lag_s'
+    WHERE (r.role = 'client' OR r.kind = 'client') AND r.received_ts IS NOT NULL
+        AND coalesce(r.dispatched_ts - r.received_ts, a.number) IS NOT NULL
         AND ($since::DOUBLE IS NULL OR r.received_ts >= $since) AND ($until::DOUBLE IS NULL OR r.received_ts <= $until)
 )
 SELECT count(*) AS n, median(lag_s) AS typical, quantile_cont(lag_s, 0.95) AS p95,
@@ -127,6 +129,11 @@ WITH rows AS (
            AND (contains(coalesce(text, '') || coalesce(attrs, ''), 'Aborted by') OR attrs ->> 'by' = 'client')))
         AND ($since::DOUBLE IS NULL OR ts IS NULL OR ts >= $since)
         AND ($until::DOUBLE IS NULL OR ts IS NULL OR ts <= $until)
+    UNION ALL
+    SELECT coalesce(client_rid, rid), coalesce(abort_message, ''), 'client', source, line FROM records
+    WHERE (role = 'client' OR kind = 'client') AND state = 'aborted' AND coalesce(status_code, 200) < 400
+        AND ($since::DOUBLE IS NULL OR received_ts IS NULL OR received_ts >= $since)
+        AND ($until::DOUBLE IS NULL OR received_ts IS NULL OR received_ts <= $until)
     UNION ALL
     SELECT rid, coalesce(abort_message, ''), 'request', source, line FROM asks
     WHERE (state = 'aborted' OR finish_reason = 'abort')

@@ -17,6 +17,7 @@ WITH rows AS (
             WHEN 'multimodal' THEN coalesce(modality, 'text') <> 'text'
             WHEN 'lora' THEN lora IS NOT NULL AND lora <> ''
             WHEN 'tools' THEN coalesce(tools_set, false)
+            WHEN 'parsed' THEN coalesce(tools_set, false) OR coalesce(schema_set, false) OR coalesce(reasoning, false)
             WHEN 'reasoning' THEN coalesce(reasoning, false)
         END AS has,
         CASE $what

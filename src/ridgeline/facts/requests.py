@@ -123,7 +123,9 @@ OUTCOMES: Final = """
 WITH rows AS (
     SELECT state, finish_reason, abort_message, status_code, source, line FROM asks
     WHERE NOT coalesce(probe, false)
-        AND ($since::DOUBLE IS NULL OR received_ts >= $since) AND ($until::DOUBLE IS NULL OR received_ts <= $until)
+        -- A refused request may have no time of its own: it is counted rather than lost.
+        AND ($since::DOUBLE IS NULL OR received_ts IS NULL OR received_ts >= $since)
+        AND ($until::DOUBLE IS NULL OR received_ts IS NULL OR received_ts <= $until)
 ),
 bad AS (
     SELECT * FROM rows
@@ -131,7 +133,7 @@ bad AS (
         WHEN 'rejected' THEN state = 'rejected'
         WHEN 'aborted' THEN state = 'aborted' OR finish_reason = 'abort'
         WHEN 'error' THEN state = 'error' OR status_code >= 500
-        WHEN 'invalid' THEN status_code BETWEEN 400 AND 499
+        WHEN 'invalid' THEN status_code BETWEEN 400 AND 499 AND status_code NOT IN (408, 429, 499)
         WHEN 'unfinished' THEN state IN ('unfinished', 'received')
     END
 )
@@ -238,6 +240,27 @@ def output_tokens(view: View) -> Fact:
     if n < 10:
         return lacking("output lengths of requests", "--log-requests, or the metrics exporter", n)
     return found(view, value, "tokens", n, cites)
+
+
+TYPICAL_RETURN: Final = """
+WITH rows AS (
+    SELECT return_s, coalesce(e2e_s, finished_ts - received_ts) AS e2e_s, source, line FROM asks
+    WHERE return_s IS NOT NULL AND NOT coalesce(probe, false)
+        AND ($since::DOUBLE IS NULL OR received_ts >= $since) AND ($until::DOUBLE IS NULL OR received_ts <= $until)
+)
+SELECT count(*) AS n, median(return_s / nullif(e2e_s, 0)) AS value, median(return_s) AS return_s,
+    (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
+     FROM (SELECT source, min(line) AS a, max(line) AS b FROM rows GROUP BY source)) AS cites
+FROM rows
+"""
+
+
+def typical_return(view: View) -> Fact:
+    """Share of a typical request's time that the way back takes: high where all are late, low where only some are."""
+    n, value, return_s, cites = view.one(TYPICAL_RETURN, bounds(view))
+    if n < 10 or value is None:
+        return lacking("return times of requests", HOW_TIMES, n)
+    return found(view, value, "share", n, cites, return_s=rounded(return_s))
 
 
 RETURN_GROWTH: Final = """

@@ -6,8 +6,10 @@ from typing import Final
 
 from ridgeline.ladder.context import Context, answer
 from ridgeline.model.diagnosis import Answer
+from ridgeline.words.catalogue import say
 
 PARTS: Final = ("queue", "pre_queue", "prefill", "decode", "return", "unaccounted")
+WHOLE: Final = {"decode": "E2E", "return": "E2E", "unaccounted": "E2E"}  # the others are parts of TTFT
 
 
 def rung(context: Context) -> Answer:
@@ -25,11 +27,10 @@ def rung(context: Context) -> Answer:
         context.excluded("prefill", "frontend"),
         largest=largest,
         share=known.get(largest) if largest else None,
-        queue=shares["queue"].value,
-        pre_queue=shares["pre_queue"].value,
-        prefill=shares["prefill"].value,
-        decode=shares["decode"].value,
-        back=shares["return"].value,
+        parts=", ".join(
+            say("a2.part", {"part": part.replace("_", " "), "share": share, "whole": WHOLE.get(part, "TTFT")})
+            for part, share in known.items()
+        ),
         ttft_s=ttft.value,
         e2e_s=e2e.value,
     )

@@ -167,11 +167,12 @@ CAUSES: Final[dict[str, str]] = {
     "cause.disagg.staging": "The staging buffer is too small: {event_count__text}",
     "cause.frontend.tokenizer": "Tokenizing takes {tokenize_s__seconds:.3g} s of a request.",
     "cause.frontend.detokenizer": (
-        "The way back takes {slice_share_return__spent_s} s of {slice_share_return__of_s} s, for requests of every kind."
+        "The way back takes {slice_share_return__spent_s:.4g} s of the slower requests' "
+        "{slice_share_return__of_s:.4g} s, whatever they ask for."
     ),
     "cause.frontend.output-parser": (
-        "Responses that are parsed (tools, schema, reasoning) take {group_ratio_parsed_return__with_s} s to come back, plain ones "
-        "{group_ratio_parsed_return__without_s} s."
+        "Responses that are parsed (tools, schema, reasoning) take {group_ratio_parsed_return__with_s:.3g} s to "
+        "come back, plain ones {group_ratio_parsed_return__without_s:.3g} s."
     ),
     "cause.frontend.blocked-loop": (
         "{aligned_stalls__held} requests were held before the scheduler and let go together in "

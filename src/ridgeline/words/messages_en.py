@@ -57,9 +57,7 @@ RUNGS: Final[dict[str, str]] = {
     "question.A5": "What does the offline route say?",
     "rung.cannot-tell": "cannot tell without {signals}",
     **{f"a0.{seen}.{how}": f"{SEEN[seen]}; {WINDOWS[how]}" for seen in SEEN for how in WINDOWS},
-    "a1.local": (
-        "local: {place} has {most:.3g} waiting while {free} of {places} ranks or replicas have no queue"
-    ),
+    "a1.local": ("local: {place} has {most:.3g} waiting while {free} of {places} ranks or replicas have no queue"),
     "a1.slow-rank": "local: a decode step on {slow_place} takes {slow:.3g} s, on the others {usual:.3g} s",
     "a1.global": "not local: of {places} ranks or replicas {free} have no queue, so none stands out by its backlog",
     "a1.arrivals": "the busiest of the ranks gets {skew:.2g} times its share of the requests",
@@ -81,16 +79,18 @@ RUNGS: Final[dict[str, str]] = {
     ),
     "a1b.frozen": "frozen: nothing moves while requests arrive{reads}",
     "a1b.calm": "no queue worth the name: requests waited at {queued} of {n} load points",
-    "a2.slices": (
-        "{largest} takes {share:.0%} (of TTFT: queue {queue}, before it {pre_queue}, prefill {prefill}; "
-        "of E2E: decode {decode}, way back {back})"
+    "a2.slices": "{largest} takes {share:.0%} ({parts})",
+    "a2.part": "{part} {share:.0%} of {whole}",
+    "a2.times": "median TTFT {ttft_s:.3g} s, E2E {e2e_s:.3g} s; no slice of them is stamped",
+    "a2b.gaps": "a stream's longest gap is {gaps:.3g} times its usual one",
+    "a2b.train": "prefill batches in a row past running streams: {train:,} tokens",
+    "a2b.backlog": "{backlog} streams with chunks piled up",
+    "a2b.client": "{client:.0%} of the client's TTFT lies outside the engine",
+    "a2b.lag": "the generator sends {lag:.3g} s late",
+    "a2b.stream": "{seen}",
+    "a3.class": (
+        "{value}: {coverage:.0%} of the {slow} slow requests are of it (lift {lift:.3g}); {rid} beside its twin {twin}"
     ),
-    "a2.times": "median TTFT {ttft_s} s, E2E {e2e_s} s; no slice of them is stamped",
-    "a2b.stream": (
-        "longest gap over the usual one {gaps}, prefill train past running streams {train} tokens, coalesced streams "
-        "{backlog}, share of the client's TTFT outside the engine {client}, generator lag {lag} s"
-    ),
-    "a3.class": "{value}: lift {lift}, covers {coverage} of {slow} slow requests; {rid} beside its twin {twin}",
     "a3.none": "no attribute marks the {slow} slow ones among {n}; {rid} beside its twin {twin}",
     "a4.simulate": "{cause} is scheduling, placement or capacity: sample the traffic and simulate",
     "a4.replay": "{cause} is functional: replay a dump on a clean target and minimise it",

@@ -160,7 +160,9 @@ MEASURES: Final[dict[str, str]] = {
         "{busy} running at a limit of {limit} adapters in a batch ({stated}), {waiting} waiting, usage {usage}"
     ),
     "grammar.queue": "{queue} requests in the grammar queue (peak {peak}), {waiting} in the waiting queue",
-    "class.best": "{value}: {hits} of {members} are slow, lift {lift}, covers {coverage} of {slow} slow requests",
+    "class.best": (
+        "{value}: {hits} of its {members} requests are slow (lift {lift:.3g}), {coverage:.0%} of the {slow} slow ones"
+    ),
     "class.none": "no attribute marks the {slow} slow requests among {n}",
     "class.outlier": "one request is slow among {n}: an outlier, no class",
     "event_count": "{value} events ({kinds}) of {requests} requests: {text}",
