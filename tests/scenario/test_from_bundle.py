@@ -207,3 +207,11 @@ def test_damaged_counts_and_clocks_do_not_stop_the_rest() -> None:
     assert traffic.rids == ("r1", "r5")
     assert traffic.scenario["output_tokens"].max() < 1 << 24
     assert any("2 requests" in note or "3 requests" in note for note in traffic.notes)
+
+
+def test_groups_are_apart_by_endpoint() -> None:
+    rows = [request(i, cached_tokens=c, endpoint=e) for i, c, e in ((1, 0, "/a"), (2, 64, "/a"), (3, 32, "/b"))]
+    groups = [{"request": i, "rid": f"r{i}", "name": "prefix_group", "number": 4.0} for i in (1, 2, 3)]
+    grouped = traffic_of(view(*rows, request_attrs=groups))
+    assert grouped.scenario.segment_tokens.tolist() == [64, 64, 32]
+    assert len(set(grouped.scenario.segment_id.tolist())) == 2

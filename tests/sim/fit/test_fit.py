@@ -8,7 +8,9 @@ import pytest
 from ridgeline.scenario.traffic import Traffic
 from ridgeline.sim.fit.choices import choices_of
 from ridgeline.sim.fit.configured import Configured, is_pipelined, with_pipelining
-from ridgeline.sim.fit.fit import Fitted, fit, simulated
+from ridgeline.sim.fit.fit import Fitted, fit, levelled, simulated
+from ridgeline.sim.fit.loss import capped_mean, loss
+from ridgeline.sim.fit.run import FEATURES
 from ridgeline.sim.settings import Settings
 from tests.sim.fit.plain_vllm import plain_run
 from tests.sim.fit.traffics import SMALL, observed, scenario_of
@@ -98,3 +100,21 @@ def test_host_work_of_a_new_request_is_seen() -> None:
     fitted = fit(traffic, [SMALL], HALF, plain_run)
     assert fitted is not None
     assert fitted.coefficients[-1] == pytest.approx(0.015, rel=0.4)
+
+
+def test_the_level_follows_the_waits_where_the_intervals_are_silent() -> None:
+    """Coefficients a twelfth too small: queues and whole times say so, and the level is raised."""
+    exact = fit(WHOLE, [SMALL], HALF, plain_run)
+    assert exact is not None
+    low = replace(exact, coefficients=exact.coefficients * 0.92, loss=0.0)
+    _run, figures = simulated(WHOLE, low, plain_run)
+    low = replace(low, loss=loss(WHOLE, _run, figures, HALF))
+    raised = levelled(WHOLE, low, HALF, plain_run, np.zeros(len(FEATURES)))
+    assert raised.loss < low.loss
+    assert raised.coefficients[0] == pytest.approx(exact.coefficients[0], rel=0.04)
+
+
+def test_one_wild_error_does_not_choose() -> None:
+    errors = np.full(100, 0.1)
+    errors[3] = 50.0
+    assert capped_mean(errors) == pytest.approx(0.1)
