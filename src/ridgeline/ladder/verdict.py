@@ -15,6 +15,7 @@ from ridgeline.model.fact import Fact, Statement
 
 ENOUGH_POINTS: Final = 5
 ENOUGH_RATES: Final = 3
+AMPLE_POINTS: Final = 60  # fewer load points are too few for a change to have shown
 PD_QUEUES: Final = ("bootstrap", "inflight", "prealloc")
 PD_BACKLOG: Final = 10  # requests at once in one of these queues: something held them
 
@@ -46,10 +47,26 @@ def healthy(book: Book, asked: Asked, judged: Sequence[Judgement]) -> tuple[bool
         ("pd-queues", max(apart) < PD_BACKLOG),
         ("errors", outcomes.value is None or outcomes.value < 0.01),
         ("symptom-unseen", not UNSEEN.intersection(asked.ladders) or (outcomes.value is not None and outcomes.n >= 20)),
-        ("open-cause", not any(j.open and j.score >= 0.5 and asked.allows(j.cause) for j in judged)),
+        (
+            "open-cause",
+            not any(
+                j.open and j.score >= 0.5 and asked.allows(j.cause) and not _lacks_a_change(j, asked, points)
+                for j in judged
+            ),
+        ),
     )
     against = next((name for name, good in checks if not good), "")
     return not against, tuple(f for f in facts if f.value is not None), against
+
+
+def _lacks_a_change(j: Judgement, asked: Asked, points: Fact) -> bool:
+    """Whether only a comparison is missing, where a change was searched in ample evidence and none was found.
+
+    A restart alone makes no incident. Where users complain about this very layer, the cause stays open.
+    """
+    unknown = [h.sign.measure for h in j.heard if h.part == "required" and h.answer is None]
+    ample = (points.value or 0) >= AMPLE_POINTS
+    return ample and not asked.stresses(j.cause.layer) and all(measure == "change" for measure in unknown)
 
 
 def layers_left(judged: Sequence[Judgement], asked: Asked) -> tuple[str, ...]:
