@@ -145,6 +145,8 @@ def write(mark: str, lines: list[str]) -> None:
     page = ROOT / "docs" / "simulator.md"
     text = page.read_text()
     begin, end = f"<!-- {mark} -->\n", f"<!-- end {mark} -->\n"
+    if begin not in text or end not in text:
+        raise SystemExit(f"{page}: has no place marked {mark}; put the two marks back")
     head, rest = text.split(begin)
     page.write_text(head + begin + "\n".join(lines) + "\n" + end + rest.split(end)[1])
 
