@@ -72,7 +72,8 @@ def test_sessions_share_what_was_said() -> None:
         for i in rows:
             ids = scenario.segment_id[scenario.offsets[i] : scenario.offsets[i + 1]].tolist()
             assert ids[: len(before)] == before
-            assert scenario.segment_tokens[scenario.offsets[i] : scenario.offsets[i + 1]].sum() == scenario["input_tokens"][i]
+            tokens = scenario.segment_tokens[scenario.offsets[i] : scenario.offsets[i + 1]]
+            assert tokens.sum() == scenario["input_tokens"][i]
             before = [*ids, int(scenario["output_segment"][i])]
 
 

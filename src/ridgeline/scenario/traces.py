@@ -59,7 +59,12 @@ def mooncake(path: Path, block_tokens: int = MOONCAKE_BLOCK) -> Scenario:
     Raises:
         ScenarioError: no readable request, or a row without these fields.
     """
-    when, inputs, outputs, counts, ids, tokens = [], [], [], [], [], []
+    when: list[int] = []
+    inputs: list[int] = []
+    outputs: list[int] = []
+    counts: list[int] = []
+    ids: list[int] = []
+    tokens: list[int] = []
     for number, row in objects(path):
         where = f"{path}:{number}"
         length = whole(row, "input_length", where, 1)
