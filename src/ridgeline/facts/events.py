@@ -56,6 +56,7 @@ def event_count(view: View, kinds: str, text: str | None = None) -> Fact:
         requests=requests,
         span_s=rounded(_span(first, last)),
         seconds=value,
+        first_at=None if first is None else f"{first:.3f}",
         text=(shown or "")[:160],
         peer=peer or "",
     )

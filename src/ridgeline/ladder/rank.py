@@ -69,13 +69,19 @@ def finding(j: Judgement, book: Book, judged: Sequence[Judgement], onset_ts: flo
         caps=j.caps,
         statement=stated(j.cause.statement, facts),
         scope=scope_of(j.cause.scope_by, facts),
-        onset_ts=onset_ts,
+        onset_ts=began(j.facts("required")) if onset_ts is None else onset_ts,
         evidence=evidence,
         ruled_out=excluded,
         remedies=j.cause.remedies,
         source_entry=j.cause.source_entry,
         route=j.cause.route,
     )
+
+
+def began(facts: Sequence[Fact]) -> float | None:
+    """The first of the happenings a finding rests on, where no figure shows an onset; None where none has a time."""
+    told = [dict(fact.statement.figures).get("first_at") for fact in facts if fact.measure == "event_count"]
+    return min((float(str(at)) for at in told if at is not None), default=None)
 
 
 def stated(key: str, facts: Sequence[Fact]) -> Statement:
