@@ -141,7 +141,7 @@ class Tree:
             leaves = [n for n in self.nodes() if n is not self.top and n.lock == 0 and not n.children]
             if not leaves:
                 break
-            leaf = min(leaves, key=self.sort_key)
+            leaf = min(leaves, key=lambda n: (*self.sort_key(n), n.made))
             assert leaf.parent is not None
             freed += len(leaf.tokens)
             leaf.parent.children = {k: v for k, v in leaf.parent.children.items() if v is not leaf}

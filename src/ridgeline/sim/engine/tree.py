@@ -90,14 +90,14 @@ def child_key(st: State, r: int, parent: int, i: int, k: int, start: int, page: 
 
 @jit
 def heap_meld(st: State, a: int, b: int) -> int:
-    """Join two pairing heaps; smaller (hk1, hk2) on top."""
+    """Join two pairing heaps; smaller (hk1, hk2) on top, the node made first where they are equal."""
     if a < 0:
         return b
     if b < 0:
         return a
     x = nodes(st)[a]
     y = nodes(st)[b]
-    if y.hk1 < x.hk1 or (y.hk1 == x.hk1 and y.hk2 < x.hk2):
+    if y.hk1 < x.hk1 or (y.hk1 == x.hk1 and (y.hk2 < x.hk2 or (y.hk2 == x.hk2 and y.order < x.order))):
         a, b = b, a
     nodes(st)[b].hnext = nodes(st)[a].hchild
     nodes(st)[a].hchild = b
