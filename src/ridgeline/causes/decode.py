@@ -163,7 +163,7 @@ CAUSES: Final = (
         absent=(
             never("stands_still", "is", True),
             never("prefill_excess", ">=", 1.4),
-            never("change", "<=", 0.8, of="hit_ratio"),
+            never("change", "<=", 0.8, of="cached_each"),
         ),
         twins=(Twin("decode.regression", must("streams_paused", "is", True)),),
         explains=("queue.burst", "decode.regression", "decode.batch-growth", "prefill.prompt-mix"),

@@ -141,6 +141,7 @@ MEASURES: Final[dict[str, Callable[..., Fact]]] = {
     "setting_changed": reuse.setting_changed,
     "pages_bite": reuse.pages_bite,
     "keys_split": reuse.keys_split,
+    "cached_each": reuse.cached_each,
     "content_changed": reuse.content_changed,
     "scattered": reuse.scattered,
     "prefix_loss": prefix.prefix_loss,

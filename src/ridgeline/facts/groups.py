@@ -42,6 +42,9 @@ SELECT (SELECT count(*) FROM known) AS n, (SELECT count(*) FROM known WHERE has)
     (SELECT median(seconds) FROM known WHERE has) AS have, (SELECT median(seconds) FROM known WHERE NOT has) AS rest,
     sum(have * n_have) / nullif(sum(n_have), 0) AS have_paired, sum(rest * n_have) / nullif(sum(n_have),
         0) AS rest_paired,
+    -- Of the requests that take three times the usual, how many have the attribute: a class must account for them.
+    (SELECT count(*) FILTER (WHERE has) / nullif(count(*), 0)::DOUBLE FROM known
+     WHERE seconds >= 3 * (SELECT greatest(median(seconds), 0.02) FROM known WHERE NOT has)) AS coverage,
     (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
      FROM (SELECT source, min(line) AS a, max(line) AS b FROM known WHERE has GROUP BY source)) AS cites
 FROM paired
@@ -51,7 +54,7 @@ FROM paired
 def group_ratio(view: View, attribute: str, what: str = "ttft") -> Fact:
     """Time of requests with the attribute over that of the others of the same length (octaves of prompt tokens)."""
     row = view.one(GROUPS, {**bounds(view), "attribute": attribute, "what": what})
-    n, n_have, have, rest, have_paired, rest_paired, cites = row
+    n, n_have, have, rest, have_paired, rest_paired, coverage, cites = row
     if n < 10:
         return lacking("times of requests with their attributes", "--log-requests --log-requests-level 1", n)
     if n_have < 3 or n - n_have < 3:
@@ -69,6 +72,7 @@ def group_ratio(view: View, attribute: str, what: str = "ttft") -> Fact:
         with_s=rounded(slow),
         without_s=rounded(usual),
         members=n_have,
+        coverage=rounded(coverage),
         ratio=rounded(value),
     )
 
@@ -132,6 +136,7 @@ def adapter_wait(view: View) -> Fact:
     return restated(slow, bool(slow.value >= 3), "", "group_ratio")
 
 
+COVERED: Final = 0.4
 GRAMMAR: Final = """
 SELECT count(*) AS n, median(grammar) AS queue, max(grammar) AS peak, median(waiting) AS waiting,
     list(DISTINCT source) AS sources
@@ -144,7 +149,8 @@ def grammar_wait(view: View) -> Fact:
     """Whether requests wait for their grammar: slow before prefill only, or a grammar queue stands."""
     slow = group_ratio(view, "schema", "before_prefill")
     if slow.value is not None and slow.value >= 3:
-        return restated(slow, True, "", "group_ratio")
+        # Where most of the held ones have no schema, something else holds them, schema or not.
+        return restated(slow, (dict(slow.statement.figures)["coverage"] or 0.0) >= COVERED, "", "group_ratio")
     n, queue, peak, waiting, sources = ready(view).one(GRAMMAR, bounds(view))
     if n >= 3:
         spans = [{"source": s, "a": None, "b": None} for s in sorted(sources or ())]

@@ -120,6 +120,7 @@ MEASURES: Final[dict[str, str]] = {
         "{keys} extra keys or adapters in {n} requests, {keys_then} before: {hit:.0%} of their tokens hit, "
         "{without:.0%} of the others'"
     ),
+    "cached_each": "{value:.4g} cached tokens a request on average ({n} requests)",
     "drift.none": "prompts that should share their head do",
     "drift.other": "the fall to {ratio:.0%} has another reason than the prompts",
     "drift.left": (
