@@ -14,6 +14,7 @@ from ridgeline.model.fact import Fact
 
 LESS: Final = 0.8  # a hit ratio of at most this share of the baseline's has fallen
 RECOVERED: Final = 0.85
+REFILL_S: Final = 120.0  # a cache emptied so lately may still be filling
 FULL: Final = 0.85  # of the pool locked: cached prefixes have to give way
 
 FLUSHES: Final = """
@@ -46,6 +47,8 @@ def flush_explains(view: View) -> Fact:
     then, end = hit_ratio(view.window(view.baseline, None)), hit_ratio(view.window(late, None))
     again = sum(kind != "restart" and ts is not None and ts >= late.from_ts for kind, ts, *_ in rows)
     if then.value is None or end.value is None:
+        return found(view, True, "", len(rows), cites, key="flush.seen", **told)
+    if all(ts is None or ts >= view.incident.to_ts - REFILL_S for _, ts, *_ in rows):
         return found(view, True, "", len(rows), cites, key="flush.seen", **told)
     back = end.value >= RECOVERED * then.value
     key = "flush.back" if back else "flush.again" if again else "flush.lasting"
