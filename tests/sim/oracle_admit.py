@@ -73,9 +73,15 @@ def arrange(rank: Rank, t: int) -> None:
         elif policy == "dfs-weight":
             rank.waiting = depth_first(rank, waiting, nodes)
         elif policy == "shortest-prefill-first":
-            waiting.sort(key=lambda q: (
-                q.id in late, max(1, q.prompt + q.gen - length[q.id]) if q.id not in late else 0, q.entry))
+            waiting.sort(
+                key=lambda q: (
+                    q.id in late,
+                    max(1, q.prompt + q.gen - length[q.id]) if q.id not in late else 0,
+                    q.entry,
+                )
+            )
         else:
+
             def ratio(q: Req) -> tuple[int, int, int]:
                 left = max(0, q.prompt - length[q.id])
                 if q.id in late:
@@ -83,6 +89,7 @@ def arrange(rank: Rank, t: int) -> None:
                 if left == 0:
                     return 0, 0, q.id
                 return 1, -(max(0, rank.processed - q.aged) * 1_000_000 // left), q.id
+
             waiting.sort(key=ratio)
     elif policy == "lof":
         waiting.sort(key=lambda q: (q.priority * sign if p["priority"] else 0, -q.max_new))

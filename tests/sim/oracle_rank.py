@@ -218,9 +218,11 @@ class Rank:
         sign = self.p["priority_sign"]
         back: list[Req] = []
         while len(self.running) > 1 and (not back or self.room() < self.need()):
+
             def worst(q: Req) -> tuple[int, int, int, int, int]:
                 rank = -q.priority * sign if self.p["priority"] else 0
                 return (rank, q.gen, -q.prompt, -q.joined, -q.id)
+
             q = min(self.running, key=worst)
             self.put_back(q)
             want = 20 * len(self.running)

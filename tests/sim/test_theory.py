@@ -30,8 +30,9 @@ def test_one_at_a_time_is_m_d_1(load: float) -> None:
     # one request per batch, one token: a server with a fixed service time of one step
     rate = load / 0.010
     scenario = generated("poisson", 200_000, rate, Lengths(10, 10), Lengths(1, 1), seed=3)
-    service = simulate(scenario, Settings(max_running_requests=1, disable_radix_cache=True,
-                                          disable_overlap_schedule=True), ONE)
+    service = simulate(
+        scenario, Settings(max_running_requests=1, disable_radix_cache=True, disable_overlap_schedule=True), ONE
+    )
     wait = seconds(service, "arrival", "start").mean()
     expected = load * 0.010 / (2 * (1 - load))
     assert wait == pytest.approx(expected, rel=0.05)
