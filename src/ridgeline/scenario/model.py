@@ -83,9 +83,7 @@ class ScenarioError(ValueError):
     """A scenario that cannot be: one line saying what is wrong and where."""
 
 
-def make(
-    columns: dict[str, Ints], segments: tuple[Ints, Ints, Ints] | None = None, source: str = ""
-) -> Scenario:
+def make(columns: dict[str, Ints], segments: tuple[Ints, Ints, Ints] | None = None, source: str = "") -> Scenario:
     """A scenario from at least arrivals and lengths; missing columns get their defaults.
 
     ``segments``: offsets, ids, tokens. ``max_new_tokens`` defaults to the output length. Rows are put in order
