@@ -18,6 +18,7 @@ OVERALL: Final = (
     "memory.retraction-storm",
     "memory.pool-misconfigured",
     "decode.batch-growth",
+    "prefill.prompt-mix",  # a key that brings long prompts moves the mix of the whole service
 )
 
 CAUSES: Final = (
