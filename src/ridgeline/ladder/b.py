@@ -6,11 +6,11 @@ Guards are named checks against the usual misreadings (DESIGN §1 B); those that
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from ridgeline.ladder.context import Context, answer
 from ridgeline.model.diagnosis import Answer
-from ridgeline.model.fact import Fact
+from ridgeline.model.fact import Fact, Statement
 
 SHAPE: Final = """
 SELECT (SELECT count(DISTINCT place) FROM lane) AS places,
@@ -31,13 +31,25 @@ MOST: Final = 8
 
 def wanted(context: Context) -> bool:
     """Whether this ladder has anything to climb on."""
-    places, sided = context.book.view.one(SHAPE)
-    return places > 1 or sided > 0 or "disagg" in context.asked.ladders
+    places, _ = context.book.view.one(SHAPE)
+    return places > 1 or _paired(context)
 
 
 def rungs(context: Context) -> list[Answer]:
-    """B0 to B4, in order."""
-    return [configuration(context), placement(context), stage(context), queues(context), backend(context)]
+    """B0 to B4, in order; B2 to B4 are not reached where no prefill or decode side is in the evidence."""
+    first = [configuration(context), placement(context)]
+    if not _paired(context):
+        return [*first, *(_not_reached(rung) for rung in ("B2", "B3", "B4"))]
+    return [*first, stage(context), queues(context), backend(context)]
+
+
+def _paired(context: Context) -> bool:
+    _, sided = context.book.view.one(SHAPE)
+    return sided > 0 or "disagg" in context.asked.ladders
+
+
+def _not_reached(rung: str) -> Answer:
+    return Answer(rung, Statement(f"question.{rung}"), "not-reached", Statement("b.no-sides"))
 
 
 def configuration(context: Context) -> Answer:
@@ -97,11 +109,13 @@ def stage(context: Context) -> Answer:
         "B2",
         "b2.stage",
         (side, usage, wait, moved, queued),
-        side=side.value,
-        usage=usage.value,
-        wait=wait.value,
-        moved=moved.value,
-        queued=queued.value,
+        told=_joined(
+            ("saturated side: {}", side.value),
+            ("{:.3g} s before the transfer", wait.value),
+            ("{:.3g} s in it", moved.value),
+            ("{:.3g} s in the waiting queue (medians)", queued.value),
+            ("decode usage {:.0%}", usage.value),
+        ),
         guards=_guards(fired),
     )
 
@@ -144,12 +158,14 @@ def backend(context: Context) -> Answer:
         "B4",
         "b4.backend",
         (failed, speed, slowed, lost, mixed),
-        failed=failed.value,
-        speed=speed.value,
-        mb=mb,
-        slowed=slowed.value,
-        lost=lost.value,
-        mixed=mixed.value,
+        told=_joined(
+            ("{} failed", failed.value),
+            ("{} peers lost", lost.value),
+            ("{} rooms mixed up", mixed.value),
+            ("{:.3g} GB/s", speed.value),
+            ("{:.3g} MB a request", mb),
+            ("{:.3g} times the time it took before", slowed.value),
+        ),
         guards=_guards(fired),
     )
 
@@ -157,6 +173,11 @@ def backend(context: Context) -> Answer:
 def _motion(name: str, fact: Fact) -> str:
     told = dict(fact.statement.figures)
     return f"{name} {told['first']:.0f} to {told['last']:.0f} (peak {told['peak']:.0f})"
+
+
+def _joined(*parts: tuple[str, Any]) -> str:
+    """The parts whose figure is known, one behind the other."""
+    return ", ".join(template.format(value) for template, value in parts if value is not None)
 
 
 def _guards(fired: list[str]) -> str:

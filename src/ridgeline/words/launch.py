@@ -47,8 +47,16 @@ class Launch:
 
 
 def _sgl(
-    name: str, kind: ArgType, default: Value, meaning: str, same_as: str | None = None, *, differs: str = "",
-    changed: tuple[tuple[str, Value], ...] = (), span: Span = ALWAYS, choices: tuple[tuple[str, Span], ...] = (),
+    name: str,
+    kind: ArgType,
+    default: Value,
+    meaning: str,
+    same_as: str | None = None,
+    *,
+    differs: str = "",
+    changed: tuple[tuple[str, Value], ...] = (),
+    span: Span = ALWAYS,
+    choices: tuple[tuple[str, Span], ...] = (),
 ) -> Launch:
     return Launch(name, "sglang", kind, default, meaning, same_as, differs, changed, span, choices)
 

@@ -44,15 +44,10 @@ RUNGS: Final[dict[str, str]] = {
         "no place has a backlog of its own (arrivals at most {requests} times the fair share by requests, {tokens} by "
         "tokens; load figures {age} s old){guards}"
     ),
-    "b2.stage": (
-        "saturated side: {side}; median {wait} s before the transfer, {moved} s in it, {queued} s in the waiting "
-        "queue; decode usage {usage}{guards}"
-    ),
+    "b.no-sides": "no prefill or decode side is in the evidence",
+    "b2.stage": "{told}{guards}",
     "b3.queues": "{lengths}; {stuck} transfers stand still{guards}",
-    "b4.backend": (
-        "{failed} failed, {lost} peers lost, {mixed} rooms mixed up; {speed} GB/s at {mb} MB, {slowed} times the speed "
-        "before{guards}"
-    ),
+    "b4.backend": "{told}{guards}",
     "question.A4": "Which offline route?",
     "question.A5": "What does the offline route say?",
     "question.D0": "Was the cache emptied or switched off, or does only the gauge mislead?",
