@@ -164,7 +164,7 @@ def backend(context: Context) -> Answer:
             ("{} rooms mixed up", mixed.value),
             ("{:.3g} GB/s", speed.value),
             ("{:.3g} MB a request", mb),
-            ("{:.3g} times the time it took before", slowed.value),
+            ("{:.3g} times the speed of before", slowed.value),
         ),
         guards=_guards(fired),
     )
