@@ -196,7 +196,11 @@ CAUSES: Final = (
             helps("queue_pressure", "<", 0.2),
             helps("outcome_share", "<", 0.05, what="error"),
         ),
-        absent=(never("stands_still", "is", True),),
+        absent=(
+            never("stands_still", "is", True),
+            # where requests wait beside a pool with room, admission is what holds them, not the outputs
+            never("slack_share", ">=", 0.5, usage_below=0.9),
+        ),
         twins=(
             Twin("memory.leak", must("unlimited_outputs", ">=", 0.3)),
             Twin("memory.retraction-storm", must("unlimited_outputs", ">=", 0.3)),

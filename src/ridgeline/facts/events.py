@@ -123,20 +123,20 @@ def slots_held(view: View) -> Fact:
     if loss.value is None:
         return loss if orphans.value is None else restated(orphans, False, "", "orphans.none")
     usage = dict(loss.statement.figures)["usage"]
-    return restated(loss, bool(loss.value >= 0.3 and usage is not None and usage < 0.7), "", "ceiling.fell")
+    return restated(loss, bool(loss.value >= 0.3 and usage is not None and usage < 0.5), "", "ceiling.fell")
 
 
 def killed(view: View) -> Fact:
-    """Whether the kernel killed a process for host memory: it says so, or one died of SIGKILL and left no other word.
+    """Whether the kernel or the container runtime says that it killed a process for host memory.
 
-    Exit status -9 alone is also what an operator's kill leaves; the second form is therefore only likely.
+    Exit status -9 alone is also what an operator's kill leaves: then it is not known who sent it.
     """
     said = event_count(view, "host-oom")
     if said.value:
         return restated(said, True, "", "event_count")
     signal = event_count(view, "crash", "exit code -9")
     if signal.value and not event_count(view, "traceback,cuda-oom,watchdog").value:
-        return restated(signal, True, "", "event_count")
+        return lacking("who sent SIGKILL", "dmesg of the host, or the container's last state (OOMKilled)")
     return restated(said, False, "", said.statement.key) if said.value is not None else said
 
 

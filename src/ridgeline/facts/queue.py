@@ -12,11 +12,16 @@ from ridgeline.model.fact import Fact
 HOW_QUEUE: Final = "batch lines of the server log, /metrics with --enable-metrics, or /v1/loads"
 PINNED_ROWS: Final = 4  # fewer rows at one running count may be chance: no limit is inferred from them
 
-# A point stands until the next one, for a minute at most: prefill lines come in crowds just while requests wait.
+# A point stands until the next one, for a minute at most, the last one for the usual gap: prefill lines come in crowds
+# just while requests wait. (`least` skips nulls, so the last point's gap is filled before it.)
 SHARES: Final = """
-WITH rows AS (
-    SELECT *, least(lead(ts) OVER (ORDER BY ord) - ts, 60) AS stands_s FROM totals
+WITH gaps AS (
+    SELECT *, lead(ts) OVER (ORDER BY ord) - ts AS gap_s FROM totals
     WHERE ($since::DOUBLE IS NULL OR ts >= $since) AND ($until::DOUBLE IS NULL OR ts <= $until)
+),
+rows AS (
+    SELECT *, CASE WHEN ts IS NOT NULL THEN least(coalesce(gap_s, (SELECT median(gap_s) FROM gaps)), 60) END AS stands_s
+    FROM gaps
 )
 SELECT count(*) AS n, count(*) FILTER (WHERE waiting > 0) AS queued, max(waiting) AS peak,
     median(waiting) AS typical,

@@ -179,7 +179,10 @@ PLACES: Final = "SELECT count(DISTINCT concat_ws(' ', server, dp_rank)) FROM ask
 
 def scattered(view: View) -> Fact:
     """Whether requests of one key are spread over more ranks or servers than before; False where there is only one."""
-    if view.one(PLACES)[0] <= 1:
+    places = view.one(PLACES)[0]
+    if not places:
+        return lacking("requests with their rank or server", "the request log or the metrics exporter")
+    if places == 1:
         return found(view, False, "", 1, (), key="places.one")
     now = places_per_key(view)
     if now.value is None or view.baseline is None:
