@@ -140,3 +140,38 @@ def test_terminal_escapes_in_a_log_stay_text(tmp_path: Path) -> None:
         assert "\x1b]" not in out + err
         assert "\x1b[2J" not in out + err
         assert "<script>" not in out or arguments[-1] != "md"
+
+
+def test_a_mistyped_option_is_no_finding(good: Path) -> None:
+    for arguments in (["diagnose", str(good), "--for"], ["classes", "--tz"], ["diagnose", "--no-such", str(good)]):
+        status, _, err = run(*arguments)
+        assert status == 1, arguments
+        assert "Traceback" not in err
+
+
+def test_infinite_counters_and_impossible_dates_are_survived(tmp_path: Path) -> None:
+    scrape = '# TYPE sglang:num_retracted_requests counter\nsglang:num_retracted_requests_total{tp_rank="0"} %s\n'
+    text = "".join(
+        f"#### scrape ts={ts} took=0.01 status=200 url=http://h/metrics\n{scrape % value}"
+        for ts, value in (("1796000000.0", "1"), ("1796000005.0", "+Inf"), ("1e300", "NaN"))
+    )
+    path = tmp_path / "m.txt"
+    path.write_text(text)
+    for verb in ("sources", "diagnose"):
+        status, _, err = run(verb, str(path))
+        assert status in (0, 2, 3), err
+        assert "Traceback" not in err
+
+
+def test_a_bundle_with_flipped_bits_is_one_line(good: Path, tmp_path: Path) -> None:
+    bundle = tmp_path / "bundle"
+    assert run("ingest", str(good), "-o", str(bundle), "--quiet")[0] == 0
+    table = bundle / "tables" / "batches.parquet"
+    data = bytearray(table.read_bytes())
+    for at in range(8, len(data) // 2, 3):
+        data[at] ^= 0xFF
+    table.write_bytes(bytes(data))
+    status, _, err = run("diagnose", str(bundle))
+    assert status == 1
+    assert "Traceback" not in err
+    assert "ingest" in err

@@ -101,7 +101,12 @@ def zones(
 
 
 def _year(ts: float | None) -> int | None:
-    return None if ts is None else datetime.fromtimestamp(ts, UTC).year
+    if ts is None:
+        return None
+    try:
+        return datetime.fromtimestamp(ts, UTC).year
+    except (OverflowError, ValueError, OSError):
+        return None  # a number that no calendar holds
 
 
 def _to_year(ts: float, year: int) -> float:

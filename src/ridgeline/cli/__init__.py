@@ -3,7 +3,7 @@
 import sys
 from typing import Final
 
-from cyclopts import App
+from cyclopts import App, CycloptsError
 
 from ridgeline import __version__
 from ridgeline.model.errors import RidgelineError
@@ -59,8 +59,10 @@ def main(arguments: list[str] | None = None) -> None:
     """Run one verb and leave with its exit status; errors raised on purpose are one line on standard error."""
     try:
         given = _standard_input_last(sys.argv[1:] if arguments is None else arguments)
-        status = build()(given, result_action="return_value")
+        status = build()(given, result_action="return_value", exit_on_error=False)
         sys.stdout.flush()
+    except CycloptsError:
+        status = 1  # the parser has said what is wrong; 2 would mean a finding
     except RidgelineError as e:
         print(f"ridgeline: {e}", file=sys.stderr)
         status = 1

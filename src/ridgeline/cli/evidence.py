@@ -35,6 +35,8 @@ def watched(
 
     Raises InputError where nothing could be read, SourceUnavailable where no server answered.
     """
+    import duckdb
+
     from ridgeline.bundle.open import open_sources
     from ridgeline.cli.progress import progress
     from ridgeline.cli.sources import zone_of
@@ -51,4 +53,8 @@ def watched(
             given.append(str(collect(urls, Path(folder), seconds_of(for_))))
         with progress(quiet) as on_progress:
             view = open_sources(given, tz=zone_of(tz), year=year, labels=label, on_progress=on_progress)
-        yield view
+        try:
+            yield view
+        except duckdb.Error as e:
+            reason = str(e).splitlines()[0][:200]
+            raise InputError(f"{', '.join(sources)}: its tables cannot be read ({reason}); ingest again") from e

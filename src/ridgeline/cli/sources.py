@@ -147,9 +147,14 @@ def _columns(rows: Sequence[Sequence[str]]) -> list[str]:
 def _clock(ts: float | None, clock: str | None) -> str:
     if ts is None:
         return "-"
-    at = datetime.fromtimestamp(ts, UTC)
+    try:
+        at = datetime.fromtimestamp(ts, UTC)
+    except (OverflowError, ValueError, OSError):
+        return "no date"  # a number that no calendar holds
     return f"{at:%H:%M:%S}" if clock == "undated" else f"{at:%Y-%m-%d %H:%M:%S}"
 
 
 def _iso(ts: float | None) -> str | None:
-    return None if ts is None else datetime.fromtimestamp(ts, UTC).isoformat(timespec="milliseconds")
+    from ridgeline.report.contract import iso
+
+    return iso(ts)

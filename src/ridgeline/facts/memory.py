@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import Final
 
 from ridgeline.bundle.view import View
@@ -65,14 +66,19 @@ def retractions(view: View) -> Fact:
     events, requests, _first, _last, counted, watched, _span, cites = ready(view).one(RETRACTIONS, bounds(view))
     if not events and counted is None and not watched:
         return lacking("retractions", "the server log, or num_retracted_requests_total in /metrics (0.5.9 on)")
-    value = max(events, int(counted or 0))
-    return found(view, value, "events", max(events, watched), cites, requests=max(requests, int(counted or 0)))
+    moved = _whole(counted)
+    return found(view, max(events, moved), "events", max(events, watched), cites, requests=max(requests, moved))
+
+
+def _whole(counted: float | None) -> int:
+    """A counter's movement; 0 where it is none or no number (a hostile scrape says +Inf)."""
+    return int(counted) if counted is not None and isfinite(counted) else 0
 
 
 def retractions_per_min(view: View) -> Fact:
     """Distinct retraction events for each minute that the evidence covers (at least ten seconds)."""
     events, requests, first, last, counted, watched, span_s, cites = ready(view).one(RETRACTIONS, bounds(view))
-    total = max(events, int(counted or 0))
+    total = max(events, _whole(counted))
     if not total:
         if not watched:
             return lacking("retractions", "the server log, or num_retracted_requests_total in /metrics (0.5.9 on)")

@@ -128,7 +128,8 @@ def _summary(verdict: Verdict, findings: Sequence[Finding]) -> Statement:
         ("layer", first.layer),
         ("more", len(findings) - 1),
     )
-    return Statement(f"summary.{verdict}", figures)
+    alone = verdict == "finding" and len(findings) == 1
+    return Statement("summary.one" if alone else f"summary.{verdict}", figures)
 
 
 def coverage(view: View) -> tuple[Coverage, ...]:

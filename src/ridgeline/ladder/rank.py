@@ -7,6 +7,7 @@ from string import Formatter
 
 from ridgeline.ladder.book import Book
 from ridgeline.ladder.judge import LEVELS, Judgement
+from ridgeline.ladder.remedies import fitting
 from ridgeline.ladder.symptom import Asked
 from ridgeline.model.diagnosis import Finding
 from ridgeline.model.fact import Fact, Statement
@@ -72,7 +73,7 @@ def finding(j: Judgement, book: Book, judged: Sequence[Judgement], onset_ts: flo
         onset_ts=began(j.facts("required")) if onset_ts is None else onset_ts,
         evidence=evidence,
         ruled_out=excluded,
-        remedies=j.cause.remedies,
+        remedies=fitting(j.cause.remedies, book.view),
         source_entry=j.cause.source_entry,
         route=j.cause.route,
     )
