@@ -155,6 +155,7 @@ def _clock(ts: float | None, clock: str | None) -> str:
 
 
 def _iso(ts: float | None) -> str | None:
-    from ridgeline.report.contract import iso
-
-    return iso(ts)
+    try:
+        return None if ts is None else datetime.fromtimestamp(ts, UTC).isoformat(timespec="milliseconds")
+    except (OverflowError, ValueError, OSError):
+        return None  # a number that no calendar holds
