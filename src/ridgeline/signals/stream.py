@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Final
 
+import numpy as np
 import zstandard
 
 from ridgeline.model.errors import InputError
@@ -66,21 +67,23 @@ class Blob:
     def chunks(self, reading: Reading, size: int = CHUNK_BYTES) -> Iterator[tuple[int, bytes]]:
         """(number of the first line, bytes of whole lines ending in a newline except perhaps the last) pairs."""
         line, rest, skipping = 1, b"", False
-        for piece in self._pieces(reading, size, None):
+        for piece in _blocks(self._pieces(reading, size, None), size):
             if skipping:
                 at = piece.find(b"\n")
                 if at < 0:
                     continue
                 piece, skipping = piece[at:], False
-            data = rest + piece
-            at = data.rfind(b"\n") + 1
-            if at == 0 and len(data) > LINE_LIMIT:
+            at = piece.rfind(b"\n") + 1
+            if at:
+                out, rest = b"".join((rest, memoryview(piece)[:at])), piece[at:]
+            else:
+                out, rest = b"", rest + piece
+            if len(rest) > LINE_LIMIT:
                 reading.note(f"{self.shown}:{line}: a line of over {LINE_LIMIT >> 20} MiB was cut there")
-                data, rest, skipping, at = data[:LINE_LIMIT], b"", True, LINE_LIMIT
-            out, rest = data[:at], data[at:]
+                out, rest, skipping = out + rest[:LINE_LIMIT], b"", True
             if out:
                 yield line, out
-                line += out.count(b"\n")
+                line += newlines(out)
         if rest:
             yield line, rest
 
@@ -148,6 +151,25 @@ def _unzstd(raw: IO[bytes], size: int) -> Iterator[bytes]:
 
 
 _PACKED: Final[dict[str, Callable[[IO[bytes], int], Iterator[bytes]]]] = {"gzip": _gunzip, "zstd": _unzstd}
+
+
+def _blocks(pieces: Iterator[bytes], size: int) -> Iterator[bytes]:
+    """The same bytes in blocks of at least `size`, but for the last: compressed data comes out in small pieces."""
+    held: list[bytes] = []
+    length = 0
+    for piece in pieces:
+        held.append(piece)
+        length += len(piece)
+        if length >= size:
+            yield b"".join(held) if len(held) > 1 else piece
+            held, length = [], 0
+    if held:
+        yield b"".join(held)
+
+
+def newlines(data: bytes) -> int:
+    """How many lines end in these bytes."""
+    return int(np.count_nonzero(np.frombuffer(data, np.uint8) == 10))
 
 
 def standard_input() -> Blob:

@@ -159,9 +159,11 @@ def _rows(table: _Table, words: dict[str, pa.Array], lines: LogLines, known: Mas
         "copies": pa.array(copies[keep]),
         "graph": pa.array(table.graph[keep] == 1, mask=table.graph[keep] < 0),
     }
+    whole = bool(keep.all())
     for name, column in words.items():
-        columns[name] = column if keep.all() else column.filter(mask)
+        columns[name] = column if whole else column.filter(mask)
     for name, values in table.numbers.items():
-        column = pa.array(values[keep], mask=np.isnan(values[keep]))
+        kept = values if whole else values[keep]
+        column = pa.array(kept, mask=np.isnan(kept))
         columns[name] = column.cast(pa.int64()) if TABLES["batches"][name] == "i64" else column
     return rows_of("batches", columns)

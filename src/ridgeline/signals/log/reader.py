@@ -34,7 +34,7 @@ from ridgeline.signals.log.version import settle
 from ridgeline.signals.log.wrapped import unwrap
 from ridgeline.signals.request_log import parse_json_lines, parse_text_lines
 from ridgeline.signals.rows import Reading, Rows
-from ridgeline.signals.stream import Blob
+from ridgeline.signals.stream import Blob, newlines
 
 Parser = Callable[[LogLines, Reading], Parsed]
 
@@ -199,7 +199,7 @@ def _runs(blob: Blob, reading: Reading, head: bytes) -> Iterator[tuple[I64 | int
 
 def _short_runs(first: int, data: bytes) -> Iterator[tuple[int, bytes]]:
     """A chunk as it is, or in parts where it has so many lines that their columns would be large."""
-    if data.count(b"\n") <= RUN_LINES:
+    if newlines(data) <= RUN_LINES:
         yield first, data
         return
     ends = np.flatnonzero(np.frombuffer(data, np.uint8) == 10)[RUN_LINES - 1 :: RUN_LINES] + 1

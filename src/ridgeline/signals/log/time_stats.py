@@ -6,6 +6,7 @@ one is used for nothing.
 """
 
 import re
+from functools import lru_cache
 from typing import Any, Final
 
 import numpy as np
@@ -13,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ridgeline.signals.lines import F64, LogLines, Mask, Parsed
+from ridgeline.signals.log.shapes import groups, numbers, shapes_of
 from ridgeline.signals.rows import Reading, Rows, rows_of
 
 # A rid may hold anything (clients set it), even a whole false header: the last header on the line is the real one,
@@ -103,8 +105,14 @@ def _rows(some: LogLines, head: pa.Array, reading: Reading) -> list[Rows]:
     rest = pc.struct_field(head, "rest")
     role = pc.struct_field(head, "type")
     role = pc.if_else(pc.is_in(role, pa.array(["unified", "prefill", "decode"])), role, None)
-    values = {name: _number(rest, rf"(?:^|[ ;])#?{name}(?:=|\()(?P<v>-?[\d.]+)ms") / MS_PER_S for name in NAMES}
-    start = _number(rest, r"(?:^|[ ;])(?:start_time|start|entry_time)=(?P<v>-?[\d.]+)(?:,|$)")
+    shapes = shapes_of(rest)
+    members = groups(shapes.codes, len(shapes.texts))
+
+    def number(pattern: str) -> F64:
+        return numbers(shapes, members, _compiled(pattern))
+
+    values = {name: number(rf"(?:^|[ ;])#?{name}(?:=|\()(?P<v>-?[\d.]+)ms") / MS_PER_S for name in NAMES}
+    start = number(r"(?:^|[ ;])(?:start_time|start|entry_time)=(?P<v>-?[\d.]+)(?:,|$)")
     # A last number without a unit may have lost digits where the file was cut.
     start = np.where(some.ended, start, np.nan)
     wall = start >= WALL_FROM
@@ -113,7 +121,7 @@ def _rows(some: LogLines, head: pa.Array, reading: Reading) -> list[Rows]:
     room = pc.cast(_whole(head, "room", r"\d+"), pa.int64())
     room = pc.if_else(pa.array(probe), None, room)
     unified = _mask(pc.equal(role, "unified"))
-    retries = np.where(some.ended, _number(rest, r"#retries=(?P<v>\d+)"), np.nan)
+    retries = np.where(some.ended, number(r"#retries=(?P<v>\d+)"), np.nan)
     attempts = pc.cast(_whole(head, "attempts", r"\d+"), pa.int64())
     source = pa.repeat(reading.source, n)
     dp_rank = pa.array(some.dp_rank, mask=some.dp_rank < 0)
@@ -131,8 +139,8 @@ def _rows(some: LogLines, head: pa.Array, reading: Reading) -> list[Rows]:
         "attempts": pc.coalesce(attempts, pc.cast(pa.array(retries, from_pandas=True), pa.int64())),
         "queued_ts": _array(np.where(unified & wall, start, np.nan)),
         "logged_ts": logged,
-        "transfer_gb_s": _array(_number(rest, r"transfer_speed=(?P<v>[\d.]+) ?GB/s")),
-        "transfer_mb": _array(_number(rest, r"transfer_total=(?P<v>[\d.]+) ?MB")),
+        "transfer_gb_s": _array(number(r"transfer_speed=(?P<v>[\d.]+) ?GB/s")),
+        "transfer_mb": _array(number(r"transfer_total=(?P<v>[\d.]+) ?MB")),
         "clock": clock,
         "kind": pa.repeat("time-stats", n),
         "event": pa.repeat("finished", n),
@@ -190,13 +198,9 @@ def _whole(head: pa.Array, name: str, pattern: str) -> pa.Array:
     return pc.if_else(pc.match_substring_regex(field, f"^{pattern}$"), field, None)
 
 
-def _number(text: pa.Array, pattern: str) -> F64:
-    """The first number a pattern finds in each text; NaN where there is none."""
-    found = pc.struct_field(pc.extract_regex(text, pattern), "v")
-    good = pc.fill_null(pc.match_substring_regex(found, r"^-?\d+(?:\.\d+)?$"), False)
-    return np.asarray(
-        pc.cast(pc.if_else(good, found, None), pa.float64()).to_numpy(zero_copy_only=False), dtype=np.float64
-    )
+@lru_cache(maxsize=64)
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern)
 
 
 def _array(values: F64) -> pa.Array:
