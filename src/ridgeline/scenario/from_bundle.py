@@ -40,6 +40,10 @@ GROUPS_SQL: Final = """
 HASHES_SQL: Final = "SELECT rid, grain, hashes FROM prompts WHERE hashes IS NOT NULL AND grain > 0"
 CONTEXT_SQL: Final = "SELECT max(context_len), max(engine) FROM servers"
 
+BOOTS_SQL: Final = "SELECT DISTINCT boot_ts FROM servers WHERE boot_ts IS NOT NULL ORDER BY boot_ts DESC"
+FEWEST_SINCE_BOOT: Final = 40
+"""Requests that a server's last life must have taken to be looked at alone."""
+
 MOST_TOKENS: Final = (1 << 24) - 1
 """A count beyond this is damage, not a request."""
 
@@ -62,17 +66,28 @@ class Asked:
     part: bool = False  # of an n > 1 request, entering the scheduler later than its parent arrived
 
 
-def traffic_of(view: View) -> Traffic:
-    """The traffic of the service that the view shows.
+def traffic_of(view: View, whole: bool = False, side: str = "decode") -> Traffic:
+    """The traffic of the busiest server that the view shows, or of all its servers together (``whole``).
+
+    Of a server that was restarted, the last life. ``side``: which requests stand for a disaggregated service.
 
     Raises:
         InputError: no request has both an arrival and lengths.
     """
     rows = view.arrow(REQUESTS_SQL).to_pylist()
     notes: list[str] = []
-    servers = [row for row in rows if row["role"] != "client"]
+    everyone = [row for row in rows if row["role"] != "client"]
     clients = [row for row in rows if row["role"] == "client"]
-    servers = one_service(servers, notes)
+    servers = one_service(everyone, notes, whole, side)
+    if len(servers) < len(everyone):
+        # a client's row of a request that went elsewhere is no request of this server
+        kept = {row["request"] for row in servers}
+        here = {key for row in servers for key in keys_of(row)}
+        away = {key for row in everyone if row["request"] not in kept for key in keys_of(row)} - here
+        clients = [row for row in clients if not away.intersection(keys_of(row))]
+    since = last_life([boot for (boot,) in view.query(BOOTS_SQL)], servers, notes)
+    servers = [row for row in servers if row["received_ts"] >= since]
+    clients = [row for row in clients if row["received_ts"] >= since]
     context, engine = view.one(CONTEXT_SQL)
     asked = collect(servers, clients, context, engine, notes)
     if not asked:
@@ -83,14 +98,32 @@ def traffic_of(view: View) -> Traffic:
     return assemble(asked, groups, hashes, notes)
 
 
-def one_service(rows: list[Row], notes: list[str]) -> list[Row]:
-    """Rows of the one server (or the decode side of a disaggregated pair) that saw most requests."""
-    decode = [row for row in rows if row["role"] == "decode"]
-    if decode:
-        notes.append("prefill and decode are apart: the decode side's requests are the traffic")
-        rows = decode
+def keys_of(row: Row) -> list[str]:
+    """The ids by which one request is known on either side."""
+    return [row[name] for name in ("rid", "client_rid", "parent_rid") if row[name] is not None]
+
+
+def last_life(boots: Sequence[float], rows: Sequence[Row], notes: list[str]) -> float:
+    """When the last boot with enough requests took its first; before any request where the service never restarted."""
+    for boot in boots:
+        since = sum(row["received_ts"] >= boot for row in rows)
+        if since == len(rows):
+            break
+        if since >= FEWEST_SINCE_BOOT:
+            notes.append(f"{len(rows) - since} requests came before the last restart: left out")
+            return boot
+    return -math.inf
+
+
+def one_service(rows: list[Row], notes: list[str], whole: bool, side: str) -> list[Row]:
+    """Rows of the one server (or one side of a disaggregated pair) that saw most requests; of all, where ``whole``."""
+    apart = [row for row in rows if row["role"] == side]
+    if apart:
+        if whole or side == "decode":
+            notes.append(f"prefill and decode are apart: the {side} side's requests are the traffic")
+        rows = apart
     names = sorted({str(row["server"]) for row in rows})
-    if len(names) <= 1:
+    if len(names) <= 1 or whole:
         return rows
     busiest = max(names, key=lambda name: (sum(str(row["server"]) == name for row in rows), name))
     notes.append(f"{len(names)} servers: only {busiest}, the one with most requests, is taken")

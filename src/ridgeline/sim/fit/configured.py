@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, get_type_hints
 
 from ridgeline.bundle.view import View
-from ridgeline.sim.settings import Settings, parse_value
+from ridgeline.sim.settings import ROUTERS, Settings, parse_value
 
 SERVERS_SQL: Final = """
     SELECT server, role, engine, version, pool_tokens, max_running, page_size, max_prefill_tokens,
@@ -34,10 +34,55 @@ class Configured:
     assumed: tuple[str, ...]
 
 
+PLACES_SQL: Final = """
+    SELECT
+        count(DISTINCT server) FILTER (WHERE coalesce(role, 'unified') = 'unified'),
+        count(DISTINCT server) FILTER (WHERE role = 'prefill'),
+        count(DISTINCT server) FILTER (WHERE role = 'decode')
+    FROM servers
+"""
+GATEWAY_SQL: Final = """
+    WITH told AS (
+        SELECT json_extract_string(s.labels, '$.policy') AS policy, max(p.ts) AS ts, max(p.value) - min(p.value) AS grew
+        FROM series s
+        JOIN samples p USING (series)
+        WHERE s.name = 'worker_selection'
+        GROUP BY ALL
+    )
+
+    SELECT policy
+    FROM told
+    WHERE policy IS NOT NULL
+    ORDER BY ts DESC, grew DESC, policy
+    LIMIT 1
+"""
+
+
+def whole_service(view: View, setup: Configured) -> Configured:
+    """The settings with as many servers as the view shows, and the gateway's policy in front of them."""
+    unified, prefill, decode = view.one(PLACES_SQL)
+    assumed = list(setup.assumed)
+    if prefill and decode:
+        changed: dict[str, Any] = {"workers": prefill + decode, "decode_workers": decode, "router": "random"}
+    elif unified > 1:
+        changed = {"workers": unified}
+    else:
+        return setup
+    named = view.query(GATEWAY_SQL)
+    policy = str(named[0][0]) if named else None
+    if policy in ROUTERS:
+        changed["router"] = policy
+    elif "router" not in changed:
+        changed["router"] = "round_robin"
+        told = f"the gateway's policy {policy} is not simulated" if policy else "the gateway's policy: nothing names it"
+        assumed.append(f"{told}, round_robin is assumed")
+    return replace(setup, settings=replace(setup.settings, **changed), assumed=tuple(assumed))
+
+
 def configured(view: View) -> Configured:
-    """Settings of the busiest kind of server in the view; engine defaults where the evidence is silent, and said."""
+    """Settings of the last boot of the first kind of server; engine defaults where the evidence is silent, and said."""
     servers = view.query(SERVERS_SQL)
-    server = next((s for s in servers if s[1] in (None, "unified")), servers[0] if servers else None)
+    server = next((s for s in reversed(servers) if s[1] in (None, "unified")), servers[-1] if servers else None)
     name = server[0] if server else None
     config: dict[str, str] = {}
     for owner, key, value in view.query(CONFIG_SQL):
