@@ -1,3 +1,5 @@
+import time
+
 import pytest
 
 from ridgeline.signals.request_log.text import text_record
@@ -67,3 +69,23 @@ def test_no_line_is_used_for_words_inside_a_prompt() -> None:
     assert found is not None
     assert found.record["rid"] == "a"
     assert "out" not in found.record
+
+
+@pytest.mark.parametrize(
+    "end", ["", "]", "], stream=True)", ", 1.5], stream=True)", ", 'x'], stream=True)", "] ... [4, 5])"]
+)
+def test_a_prompt_of_many_ids_costs_one_pass_wherever_the_line_is_cut(end: str) -> None:
+    # A pattern that may split each number in several ways needs 2^digits steps for a list that does not close.
+    ids = ", ".join(str(100_000 + i) for i in range(30_000))
+    began = time.process_time()
+    found = text_record(f"Receive: obj=GenerateReqInput(rid='a', input_ids=[{ids}{end}")
+    assert time.process_time() - began < 2.0
+    assert found is not None
+    assert found.record["rid"] == "a"
+    assert found.cut == (end in ("", "]"))
+
+
+def test_integers_that_are_no_token_ids_cost_their_own_value_only() -> None:
+    found = text_record("Receive: obj=GenerateReqInput(rid='a', input_ids=[" + "9" * 6000 + ", 007], stream=True)")
+    assert found is not None
+    assert found.record["obj"] == {"rid": "a", "stream": True}

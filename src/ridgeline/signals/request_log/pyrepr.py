@@ -8,13 +8,17 @@ import ast
 import re
 from typing import Any, Final
 
+import msgspec
+
 DEPTH: Final = 40
 TRUNCATED: Final = object()
 
 _STRING: Final = re.compile(r"[bur]{0,2}(?:'[^'\\]*(?:\\.[^'\\]*)*'|\"[^\"\\]*(?:\\.[^\"\\]*)*\")", re.DOTALL)
 _OPEN_STRING: Final = re.compile(r"[bur]{0,2}['\"]")
 _NUMBER: Final = re.compile(r"-?(?:\d+(?:\.\d*)?(?:[eE][-+]?\d+)?|inf|nan)(?![\w.])")
-_INTS: Final = re.compile(r"\[(?:-?\d+(?:, )?)*\]")
+_INTS: Final = re.compile(r"\[(?:-?\d++(?:, -?\d++)*+)?\]")  # possessive: a list that is cut fails in one go
+_OPEN_INTS: Final = re.compile(r"\[(?:-?\d++, )*+-?\d*+,?\Z")
+_LIST: Final = msgspec.json.Decoder(list[int])
 _NAME: Final = re.compile(r"[A-Za-z_][\w.]*")
 _OBJECT: Final = re.compile(r"<[^<>]*(?:<[^<>]*>[^<>]*)*>")
 _WORDS: Final = {"None": None, "True": True, "False": False, "inf": float("inf"), "nan": float("nan")}
@@ -22,6 +26,10 @@ _FIELD: Final = re.compile(r"([A-Za-z_]\w*)=")
 _ITEM: Final = re.compile(r"'((?:[^'\\]|\\.)*)': ")
 _CLOSE: Final = {"[": "]", "(": ")"}
 _SHUT: Final = ",)]}"
+
+
+class Ints(list[int]):
+    """A list that holds nothing but integers."""
 
 
 class Cut(Exception):
@@ -88,8 +96,9 @@ def _one(text: str, at: int, depth: int) -> tuple[Any, int]:
     if first == "[":
         ints = _INTS.match(text, at)
         if ints:
-            inside = text[at + 1 : ints.end() - 1].strip(" ,")
-            return [int(n) for n in inside.split(",")] if inside else [], ints.end()
+            return _ints(ints.group()), ints.end()
+        if _OPEN_INTS.match(text, at):
+            raise Cut
     if first in "[(":
         return _sequence(text, at, depth)
     if first == "{":
@@ -182,6 +191,13 @@ def _text(literal: str) -> Any:
         return ast.literal_eval(literal)
     except (ValueError, SyntaxError, MemoryError):
         return TRUNCATED
+
+
+def _ints(text: str) -> Any:
+    try:
+        return Ints(_LIST.decode(text))  # such a list is JSON as it stands
+    except msgspec.DecodeError:
+        return TRUNCATED  # digits of no token
 
 
 def _number(text: str) -> int | float:

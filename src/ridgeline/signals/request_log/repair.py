@@ -8,6 +8,8 @@ import json
 import re
 from typing import Any, Final
 
+import msgspec
+
 from ridgeline.signals.request_log.shape import KEPT
 
 CUT_NOTE: Final = "{path}: some request-log lines were cut; only values complete before the cut were used"
@@ -49,7 +51,10 @@ def canonical(record: dict[str, Any]) -> str:
     out = record.get("out")
     if isinstance(out, dict) and isinstance(out.get("meta_info"), dict):
         kept["out"] = {"meta_info": {key: value for key, value in out["meta_info"].items() if key in KEPT}}
-    return json.dumps(kept, ensure_ascii=False).encode("utf-8", "replace").decode()
+    try:
+        return msgspec.json.encode(kept).decode()
+    except (TypeError, ValueError):  # half a surrogate pair, a key of another type
+        return json.dumps(kept, ensure_ascii=False).encode("utf-8", "replace").decode()
 
 
 def decoded(text: str) -> Any:

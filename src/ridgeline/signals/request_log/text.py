@@ -8,7 +8,7 @@ record from the left to its very end, that names a field twice, or whose two ids
 import re
 from typing import Any, Final, NamedTuple
 
-from ridgeline.signals.request_log.pyrepr import TRUNCATED, Broken, Cut, fields
+from ridgeline.signals.request_log.pyrepr import TRUNCATED, Broken, Cut, Ints, fields
 
 _NESTED: Final = frozenset({"meta_info"})
 _CALL: Final = re.compile(r"[A-Za-z_]\w*\(")
@@ -93,7 +93,7 @@ def _plain(values: dict[str, Any]) -> dict[str, Any]:
         if isinstance(value, dict):
             made[key] = _plain(value)
         elif isinstance(value, list):
-            made[key] = [_item(item) for item in value]
+            made[key] = _item(value)
         elif isinstance(value, str | int | float) or value is None:
             made[key] = value
     return made
@@ -102,6 +102,8 @@ def _plain(values: dict[str, Any]) -> dict[str, Any]:
 def _item(value: Any) -> Any:
     if isinstance(value, dict):
         return _plain(value)
+    if isinstance(value, Ints):
+        return value
     if isinstance(value, list):
         return [_item(item) for item in value]
     if value is TRUNCATED:
