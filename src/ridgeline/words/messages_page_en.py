@@ -1,0 +1,127 @@
+"""English words of the page: headings, labels of pictures, and the sentence below each picture."""
+
+from typing import Final
+
+PICTURES: Final[dict[str, str]] = {
+    "picture.heat.title": "Latency over time",
+    "picture.heat": "{n} requests by arrival and {what}; the slowest took up to {slowest}. Darker cells hold more requests.",
+    "picture.latency.title": "How long requests took",
+    "picture.latency.compared": (
+        "{what}: half of the requests of the {side} took more than {p50} (before: {p50_before}), one in a hundred more "
+        "than {p99} (before: {p99_before}). Further right is slower."
+    ),
+    "picture.latency.alone": (
+        "{what} of {n} requests: half took more than {p50}, one in a hundred more than {p99}. There is no baseline "
+        "to hold it against."
+    ),
+    "picture.ranks.title": "Load of each rank",
+    "picture.ranks.all": "{n} shown. The longest queue stands at {rank}: up to {peak} waiting beside {running} running.",
+    "picture.ranks.more": (
+        "The {n} ranks with the longest queues; {left} more are not drawn. The longest stands at {rank}: up to {peak} "
+        "waiting beside {running} running."
+    ),
+    "picture.slices.title": "Where the time went",
+    "picture.slices": "Of {e2e} on average, requests of “{lot}” spent {seconds} ({share}) in: {part}.",
+    "picture.classes.title": "Which requests are slow",
+    "picture.classes": (
+        "{slow} of {n} requests are slow ({what} of at least {threshold}). Of all requests {usual} are; of {name} "
+        "{share} are. Bars show the 95 % interval."
+    ),
+    "picture.classes.none": (
+        "{slow} of {n} requests are slow ({what} of at least {threshold}), and no attribute of the requests marks them."
+    ),
+    "picture.waterfall.title": "Slow requests beside their twins",
+    "picture.waterfall": (
+        "{rid} spent {seconds} in {stage}; a normal request of much the same shape spent {twin_s} there."
+    ),
+    "picture.pair.title": "Queues of the prefill and decode sides",
+    "picture.pair": "The longest is {queue}: {first} at first, {last} at the end, {peak} at most.",
+    "picture.prefix.title": "What became of the prompt tokens",
+    "picture.prefix": "{hit} were found in the cache; most of the loss ({lost} of all tokens) is {reason}.",
+    "picture.simulation.title": "The same traffic under other settings",
+    "picture.simulation": (
+        "Simulated p99 TTFT: {best} with {setting}, {baseline} as it was. {trust}"
+    ),
+    "picture.before-after.title": "Before and after",
+}  # fmt: skip
+
+HEADINGS: Final[dict[str, str]] = {
+    "page.title": "Incident report",
+    "page.summary": "Summary",
+    "page.asked": "Asked",
+    "page.answered": "Answered",
+    "page.finding": "Finding",
+    "page.findings": "Findings",
+    "page.scope": "Scope",
+    "page.evidence": "Evidence",
+    "page.ruled-out": "Ruled out",
+    "page.missing": "Missing",
+    "page.next": "Next",
+    "page.read": "What was read",
+    "page.queries": "Queries",
+    "page.do-now": "Do now",
+    "page.then": "Then",
+    "page.where": "Where",
+    "page.since": "Since",
+    "page.window": "Incident window",
+    "page.baseline": "Baseline",
+    "page.confidence": "Confidence",
+    "page.not-surer": "Not surer because",
+    "page.follows-from": "Follows from",
+    "page.symptom": "Symptom",
+    "page.symptom.auto": "none given: everything was looked at",
+    "page.no-window": "not told apart: all of the evidence",
+    "page.whole-service": "no part of the service stands out",
+    "page.figures": "Figures",
+    "page.rows": "Rows and query",
+    "page.rows-of": "{shown} of {n} rows of {table}",
+    "page.no-rows": "This figure rests on no single rows (a count of nothing, or a setting).",
+    "page.rows-left-out": "Rows are left out here to keep the file small; `ridgeline show {id}` prints them.",
+    "page.more-evidence": "{n} more, which rule causes out",
+    "page.not-drawn": "Not drawn: needs {signal} ({how}).",
+    "page.nothing-missing": "Nothing that a rung asked for is missing.",
+    "page.nothing-ruled-out": "No cause is ruled out.",
+    "page.restart": "needs a restart",
+    "page.loses": "loses {what}",
+    "page.risk": "risk: {what}",
+    "page.source-code": "Where to look in the source",
+    "page.made-by": "Made by Ridgeline {version} from {n} sources. Ids and names are keyed hashes unless kept on purpose.",
+    "page.skip": "Skip to the finding",
+    "page.verdict.finding": "finding",
+    "page.verdict.healthy": "healthy",
+    "page.verdict.inconclusive": "inconclusive",
+    "page.state.answered": "answered",
+    "page.state.cannot-tell": "cannot tell",
+    "page.state.not-reached": "not reached",
+    "page.kind.mitigate-now": "Mitigate now",
+    "page.kind.fix": "Fix",
+    "page.kind.prevent": "Prevent",
+    "page.level.high": "high",
+    "page.level.medium": "medium",
+    "page.level.low": "low",
+}
+
+LABELS: Final[dict[str, str]] = {
+    "label.ttft_s": "Time to first token",
+    "label.queue_s": "Time in the queue",
+    "label.e2e_s": "Whole request (E2E)",
+    "label.waiting": "Waiting requests",
+    "label.running": "Running requests",
+    "label.usage": "KV usage",
+    "label.incident": "incident",
+    "label.baseline": "baseline",
+    "label.after": "after",
+    "label.all": "all",
+    "label.limit": "limit",
+    "label.requests": "requests",
+    "label.slow": "slow",
+    "label.its normal twin": "its twin",
+    "label.before": "before the queue",
+    "label.bootstrap": "Bootstrap queue (prefill)",
+    "label.inflight": "Inflight queue (prefill)",
+    "label.prealloc": "Prealloc queue (decode)",
+    "label.transfer": "Transfer",
+    "label.retracted": "Retracted (decode)",
+}
+
+PAGE: Final[dict[str, str]] = {**PICTURES, **HEADINGS, **LABELS}
