@@ -1,6 +1,6 @@
 """What a dump says, as plain frozen values (SIGNALS §5). Nothing here was made by a name out of the pickle.
 
-What the file does not say is None. Mappings hold plain data only: str, int, float, bool, None, lists and dicts; an object
+What the file does not say is None. Mappings hold plain data only (str, int, float, bool, None, lists, dicts); an object
 of any class is `{"$": "module.Class", …its attributes}`.
 """
 

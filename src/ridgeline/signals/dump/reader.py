@@ -1,0 +1,64 @@
+"""The parent's side: a child process per dump, its answer or why there is none."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any, Final
+
+from ridgeline.signals.dump.inert.limits import Limits
+
+PACKAGE: Final = Path(__file__).resolve().parents[2]  # …/ridgeline
+# The packages above the machine are given as bare folders: what their own code imports stays out of the child.
+START: Final = """\
+import sys, types
+at = sys.argv.pop(1)
+for name in ("ridgeline", "ridgeline.signals", "ridgeline.signals.dump"):
+    package = sys.modules[name] = types.ModuleType(name)
+    package.__path__ = [at + name.removeprefix("ridgeline").replace(".", "/")]
+from ridgeline.signals.dump.inert.child import main
+main()
+"""
+GRACE_S: Final = 0.5  # between the child's own deadline and its end
+
+
+def inert(data: bytes, limits: Limits, deadline: float) -> dict[str, Any]:
+    """What the child says of a pickle (`inert.child.answer`); a child that dies is `{"refused": why}`.
+
+    `deadline` is on the monotonic clock; the child is ended there.
+    """
+    left = deadline - time.monotonic()
+    if left <= 0:
+        return {"refused": "takes too long to unpack"}
+    command = [sys.executable, "-I", "-S", "-B", "-W", "ignore", "-c", START, str(PACKAGE)]
+    child = subprocess.Popen(
+        [*command, json.dumps(limits), str(max(left - GRACE_S, 0.1))],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env={},
+    )
+    try:
+        out, _ = child.communicate(data, timeout=left)
+    except subprocess.TimeoutExpired:
+        child.kill()
+        child.communicate()
+        return {"refused": f"takes more than {limits.seconds:.3g} s to read"}
+    if child.returncode:
+        return {"refused": _died(child.returncode, limits)}
+    try:
+        found = json.loads(out)
+    except (ValueError, RecursionError):
+        found = None
+    return found if isinstance(found, dict) else {"refused": "could not be read: the reading process gave no answer"}
+
+
+def _died(status: int, limits: Limits) -> str:
+    if status == -signal.SIGXCPU:
+        return f"takes more than {limits.seconds:.3g} s to read"
+    if status == -signal.SIGKILL:
+        return "could not be read: the reading process was killed, perhaps for memory"
+    how = f"signal {-status}" if status < 0 else f"status {status}"
+    return f"could not be read: the reading process ended with {how}"
