@@ -5,6 +5,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final, Literal, get_args
 
+from ridgeline.signals.dump.sniff import looks_like_pickle
 from ridgeline.signals.log.prefixes import looks_like_record
 from ridgeline.signals.otlp_proto import looks_like_otlp
 from ridgeline.signals.prompt.files import looks_like_prompts
@@ -122,7 +123,7 @@ def detect(head: bytes) -> Kind:
     """The kind of a source from its first (decompressed) bytes; `text` for words that no reader knows better."""
     if not head.strip():
         return "empty"
-    if len(head) > 1 and head[0] == 0x80 and 2 <= head[1] <= 5:
+    if looks_like_pickle(head):
         return "dump"
     if _is_binary(head):
         return "otlp" if looks_like_otlp(head) else "binary"

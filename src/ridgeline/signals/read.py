@@ -23,6 +23,7 @@ from ridgeline.signals import (
     vllm_requests,
 )
 from ridgeline.signals.detect import detect
+from ridgeline.signals.dump import rows as dump
 from ridgeline.signals.log import reader as log
 from ridgeline.signals.prompt import files as prompts
 from ridgeline.signals.rows import Reading, Rows
@@ -53,6 +54,7 @@ READERS: Final[dict[str, Reader]] = {
     "text": text.read,
     "timeseries-csv": timeseries_csv.read,
     "vllm-requests": vllm_requests.read,
+    "dump": dump.read,
 }
 
 
@@ -73,6 +75,4 @@ def _unread_reason(kind: str) -> str:
         return "is empty; check how it was collected"
     if kind == "binary":
         return "is binary data of no known kind; give logs, scrapes, JSON answers, traces or dumps"
-    if kind == "dump":
-        return "is a request dump (pickle); it is listed and not opened here"
     return f"is of the kind {kind}, which has no reader yet; nothing was taken from it"

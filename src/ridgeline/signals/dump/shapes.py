@@ -126,7 +126,7 @@ def request_of(at: int, entry: Sequence[Any]) -> DumpedRequest:
 
 
 def _finished(out: Any, meta: Tree) -> bool | None:
-    """False where the last piece has no meta_info or a null finish reason; None where its keys were left out on purpose."""
+    """False where the last piece has no meta_info or a null finish reason; None where keys were left out on purpose."""
     if not isinstance(out, dict):
         return None
     if not meta:

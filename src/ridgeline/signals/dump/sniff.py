@@ -1,4 +1,4 @@
-"""Is it a pickle? Told by its first bytes; protocols 0 and 1 have no header, so their first opcodes must look the part."""
+"""Is it a pickle? Told by its first bytes; protocols 0 and 1 have no header: their first opcodes tell."""
 
 import re
 from typing import Final

@@ -1,8 +1,8 @@
 """What the machine built → data that JSON can hold: scalars, lists, dicts with text keys.
 
 An inert record is `{"$": "module.Class", …its attributes}`; a call with one plain argument (an enum member, a
-Decimal) is that argument. Sets are sorted lists, raw bytes only their size. What refers to itself or unfolds beyond the caps is
-refused: a memo entry that is used twice is written twice here.
+Decimal) is that argument. Sets are sorted lists, raw bytes only their size. What refers to itself or unfolds beyond the
+caps is refused: a memo entry that is used twice is written twice here.
 """
 
 from time import monotonic
