@@ -27,6 +27,7 @@ VERBS: Final = (
     ("simulate", "sample", "ridgeline.cli.sample:sample", "The traffic of recorded evidence as a scenario."),
     ("simulate", "simulate", "ridgeline.cli.simulate:simulate", "Run a scenario under given scheduler settings."),
     ("simulate", "fidelity", "ridgeline.cli.fidelity:fidelity", "How far the simulator can be trusted here."),
+    ("output", "report", "ridgeline.cli.report:report", "The incident as one self-contained page."),
     ("lab", "lab", "ridgeline.cli.lab:lab", "Record labelled incidents in virtual time; score diagnose."),
 )
 
