@@ -31,6 +31,7 @@ from ridgeline.facts import (
 )
 from ridgeline.facts.points import ready
 from ridgeline.model.fact import Fact, Statement
+from ridgeline.words.messages_en import MESSAGES
 
 MEASURES: Final[dict[str, Callable[..., Fact]]] = {
     # the queue and its regime
@@ -186,5 +187,7 @@ Args = tuple[tuple[str, Any], ...]
 def ask(view: View, measure: str, args: Args = ()) -> Fact:
     """One measure's fact, named, so that (measure, args) give it again. Raises KeyError for an unknown measure."""
     fact = MEASURES[measure](ready(view), **dict(args))
-    statement = fact.statement if fact.statement.key else Statement(measure, fact.statement.figures)
-    return replace(fact, measure=measure, args=args, statement=statement)
+    key = fact.statement.key or measure
+    if fact.value == 0 and f"{key}.zero" in MESSAGES:
+        key = f"{key}.zero"
+    return replace(fact, measure=measure, args=args, statement=Statement(key, fact.statement.figures))

@@ -6,7 +6,6 @@ from ridgeline.bundle.view import View
 from ridgeline.facts.make import lacking, restated, rounded
 from ridgeline.model.fact import Fact
 from ridgeline.words.messages_en import MESSAGES
-from ridgeline.words.messages_measures_en import NAMES
 
 FEWEST: int = 3  # a measure resting on fewer rows on either side gives no ratio
 
@@ -25,10 +24,10 @@ def change(view: View, of: str, **args: object) -> Fact:
         return lacking(f"more of {of} in both windows", "a longer window", min(now.n, then.n))
     if not then.value:
         value = float("inf") if now.value else 1.0
-        return restated(now, value, "ratio", "change.none", of=NAMES.get(of, of), now=rounded(now.value))
+        return restated(now, value, "ratio", "change.none", of=of, now=rounded(now.value))
     value = now.value / then.value
     # A quantile of a time names its time; a measure with a sentence of its own in the catalogue speaks in its unit.
     name = str(args.get("what", of))
     key = f"change.{name}" if f"change.{name}" in MESSAGES else "change"
-    told = {"of": NAMES.get(name, name), "now": rounded(now.value), "then": rounded(then.value)}
+    told = {"of": name, "now": rounded(now.value), "then": rounded(then.value)}
     return restated(now, value, "ratio", key, **told, ratio=rounded(value))

@@ -98,8 +98,13 @@ def rounded(value: float | None, digits: int = 3) -> float | None:
 
 
 def restated(fact: Fact, value: Any, unit: str, key: str, **figures: Any) -> Fact:
-    """Another reading of the same rows: same figures and citations, a new value and sentence."""
-    told = {**dict(fact.statement.figures), **{k: tidy(v) for k, v in figures.items()}, "value": tidy(value)}
+    """Another reading of the same rows: same figures and citations, a new value and sentence.
+
+    Where the new value is yes or no, the sentence keeps the number it was read from.
+    """
+    told = {**dict(fact.statement.figures), **{k: tidy(v) for k, v in figures.items()}}
+    if not isinstance(value, bool):
+        told["value"] = tidy(value)
     return replace(
         fact, value=value, unit=unit, statement=Statement(key, tuple(sorted(told.items()))), low=None, high=None
     )

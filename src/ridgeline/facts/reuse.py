@@ -151,7 +151,7 @@ def content_changed(view: View) -> Fact:
     """
     seen = drifting_head(view)
     if seen.value is not None:
-        return restated(seen, bool(seen.value), "", "drifting_head" if seen.value else "drift.none")
+        return restated(seen, bool(seen.value), "", "drift.differs" if seen.value else "drift.none", kind=seen.value)
     if _fell(view) is not True:
         return seen
     now, then = cached_each(view), cached_each(view.window(view.baseline, None))
@@ -168,7 +168,7 @@ def content_changed(view: View) -> Fact:
         scattered(view).value,
     )
     if any(others):
-        return restated(hit_ratio(view), False, "", "drift.other")
+        return seen  # another reason stands: whether the prompts changed as well, only their content would tell
     if None in others[:1] + others[3:5]:
         return seen
     return restated(hit_ratio(view), True, "", "drift.left")
@@ -190,4 +190,5 @@ def scattered(view: View) -> Fact:
     then = places_per_key(view.window(view.baseline, None))
     if not then.value:
         return then
-    return restated(now, bool(now.value >= 1.3 * then.value), "", "places.spread", then=rounded(then.value))
+    told = {"places": rounded(now.value), "then": rounded(then.value)}
+    return restated(now, bool(now.value >= 1.3 * then.value), "", "places.spread", **told)

@@ -1,15 +1,31 @@
-"""Statements in words: a key of the catalogue and named figures give a sentence. One file per language."""
+"""Statements in words: a key of the catalogue and named figures give a sentence. One file per language.
 
+Templates are `str.format` templates with two additions. `[[…]]` is said only where every figure in it is known: a
+sentence that lacks a figure leaves its part out. `{n:#request}` counts: "1 request", "2 requests" (a word with a
+plural of its own is given as `{n:#batch|batches}`). `{what:word}` says an identifier such as `ttft_s` in words, and a
+comma-separated list of them; `{q:quantile}` says 0.5 as "median".
+"""
+
+import re
 from collections.abc import Mapping
+from string import Formatter
 from typing import Any, Final
 
 from ridgeline.words.messages_en import MESSAGES as EN
+from ridgeline.words.messages_words_en import WORDS as EN_WORDS
 
 CATALOGUES: Final[dict[str, Mapping[str, str]]] = {"en": EN}
+WORDS: Final[dict[str, Mapping[str, str]]] = {"en": EN_WORDS}
 NOT_MEASURED: Final = {"en": "not measured"}
+YES_NO: Final = {"en": ("yes", "no")}
+OR: Final = {"en": " or "}
+MEDIAN: Final = {"en": "median"}
+QUANTILE: Final = {"en": "{:.3g} % quantile"}
+OPTIONAL: Final = re.compile(r"\[\[(.*?)\]\]", re.DOTALL)
+LONG: Final = 10_000  # from here on digits are set in groups of three
 
 
-class _Figure:
+class _Absent:
     """A figure that was not measured: prints as words whatever the template's format asks for."""
 
     def __init__(self, words: str) -> None:
@@ -19,11 +35,74 @@ class _Figure:
         return self.words
 
 
+class _Number:
+    """A figure as people write it: no exponents, digits in groups, no 0 % for what is above 0."""
+
+    def __init__(self, value: float, lang: str) -> None:
+        self.value, self.lang = value, lang
+
+    def __format__(self, spec: str) -> str:
+        v = self.value
+        if spec == "quantile":
+            return MEDIAN[self.lang] if v == 0.5 else QUANTILE[self.lang].format(100 * v)
+        if spec.startswith("#"):
+            one, _, many = spec[1:].partition("|")
+            return f"{_plain(v)} {one if v == 1 else many or one + 's'}"
+        if spec.endswith("%") and (0 < v < 0.005 or 0.995 < v < 1):
+            return "<1%" if v < 0.5 else ">99%"
+        if spec.endswith("g"):
+            return _plain(v, int(spec[1:-1]) if spec[1:-1].isdigit() else 4)
+        return format(v, spec) if spec else _plain(v)
+
+
+class _Text:
+    """A figure that is text: as it is, or an identifier (a list of them) in words."""
+
+    def __init__(self, value: str, lang: str) -> None:
+        self.value, self.lang = value, lang
+
+    def __format__(self, spec: str) -> str:
+        if spec != "word":
+            return format(self.value, spec)
+        known = WORDS[self.lang]
+        said = [known.get(name.strip(), name.strip().replace("_", " ")) for name in self.value.split(",")]
+        return said[0] if len(said) == 1 else ", ".join(said[:-1]) + OR[self.lang] + said[-1]
+
+
 def say(key: str, figures: Mapping[str, Any], lang: str = "en") -> str:
-    """The sentence of a catalogue entry; a figure that is None is printed as "not measured".
+    """The sentence of a catalogue entry; a `[[part]]` without its figures is left out, else None is "not measured".
 
     Raises KeyError for a key or a figure the catalogue does not know: a mistake of ours that the tests look for.
     """
-    words = NOT_MEASURED[lang]
-    shown = {name: _Figure(words) if value is None else value for name, value in figures.items()}
-    return CATALOGUES[lang][key].format_map(shown)
+    template = OPTIONAL.sub(lambda part: part[1] if _known(part[1], figures) else "", CATALOGUES[lang][key])
+    return template.format_map({name: _shown(value, lang) for name, value in figures.items()})
+
+
+def names_of(template: str) -> frozenset[str]:
+    """The figures a template names."""
+    return frozenset(name for _, name, _, _ in Formatter().parse(template) if name)
+
+
+def _known(part: str, figures: Mapping[str, Any]) -> bool:
+    return all(figures[name] not in (None, "") for name in names_of(part))
+
+
+def _shown(value: Any, lang: str) -> Any:
+    if value is None:
+        return _Absent(NOT_MEASURED[lang])
+    if isinstance(value, bool):
+        return YES_NO[lang][0 if value else 1]
+    if isinstance(value, int | float):
+        return _Number(value, lang)
+    return _Text(value, lang) if isinstance(value, str) else value
+
+
+def _plain(value: float, digits: int = 4) -> str:
+    """A number to so many significant digits, whole from 1,000 on, never with an exponent."""
+    if isinstance(value, int) or value != value or abs(value) == float("inf"):
+        return f"{value:,}" if isinstance(value, int) and abs(value) >= LONG else str(value)
+    rounded = float(f"{value:.{digits}g}")
+    if rounded.is_integer():
+        return _plain(int(rounded))
+    shown = f"{rounded:.12f}".rstrip("0")
+    return shown if abs(rounded) >= 1e-6 else "0.000001" if rounded > 0 else shown

@@ -4,6 +4,7 @@ from typing import Final
 
 from ridgeline.words.messages_causes_en import CAUSES
 from ridgeline.words.messages_measures_en import MEASURES
+from ridgeline.words.messages_page_en import PAGE
 
 FATES: Final = "({unfinished} never finished, {refused} refused, {told} told to end)"
 SEEN: Final = {
@@ -119,4 +120,4 @@ RUNGS: Final[dict[str, str]] = {
     "cause.unknown": "Not enough to name a cause ({why}); likeliest {layer}; it can still be: {layers}.",
 }
 
-MESSAGES: Final[dict[str, str]] = {**RUNGS, **MEASURES, **CAUSES}
+MESSAGES: Final[dict[str, str]] = {**RUNGS, **MEASURES, **CAUSES, **PAGE}

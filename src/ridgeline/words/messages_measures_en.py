@@ -1,35 +1,17 @@
-"""English sentences of the measures: what one fact says. Figures are those the measure gives."""
+"""English sentences of the measures: what one fact says. Figures are those the measure gives.
+
+A key ending in `.zero` is said where the value is 0 or no.
+"""
 
 from typing import Final
 
-# What the short names of measures and times mean to a reader.
-NAMES: Final[dict[str, str]] = {
-    "arrival_rate": "the arrival rate",
-    "batch_size": "the decode batch",
-    "step_s": "a decode step",
-    "ttft_s": "the first token",
-    "tpot_s": "each further token",
-    "e2e_s": "a request",
-    "return_s": "the way back",
-    "transfer_s": "a KV transfer",
-    "prefill_s": "a prefill",
-    "tokenize_s": "tokenizing",
-    "fresh_tokens": "the uncached prompt (tokens)",
-    "prompt_tokens": "the prompt (tokens)",
-    "prefill_cost": "prefill for each token (s)",
-    "accept_length": "the accepted length (tokens)",
-    "transfer_speed": "the transfer speed (GB/s)",
-    "hit_ratio": "the hit ratio",
-    "places_per_key": "the number of ranks that serve a key",
-    "evicted_tokens": "evicted tokens",
-}
-
 MEASURES: Final[dict[str, str]] = {
-    "waiting_share": "requests waited at {queued} of {n} load points, {value:.0%} of the time, {peak} at most",
+    "waiting_share": "requests waited at {queued} of {n} load points, {value:.0%} of the time, {peak:.3g} at most",
+    "waiting_share.zero": "no request waited at any of {n:#load point}",
     "queue_pressure": (
-        "{waiting:.3g} wait beside {busy:.3g} running (median of the {queued} of {n} load points with a queue)"
+        "{waiting:.3g} wait beside {busy:.3g} running (medians of the {queued} of {n} load points with a queue)"
     ),
-    "queue_pressure.none": "nobody waited at any of {n} load points",
+    "queue_pressure.none": "nobody waited at any of {n:#load point}",
     "queued.felt": (
         "one slow start in ten waits {seconds:.3g} s or more; waiting is {share:.0%} of the slower starts' TTFT"
     ),
@@ -39,96 +21,120 @@ MEASURES: Final[dict[str, str]] = {
     ),
     "burst.waits": "one request in a hundred waited {seconds:.3g} s or more",
     "queue_motion": (
-        "the queue of all ranks is {value}: {first} at first, "
-        "{last} at the end, {peak} at its peak over {n} load points"
+        "the queue of all ranks is {value:word}: {first:.3g} at first, {last:.3g} at the end, {peak:.3g} at its "
+        "peak over {n:#load point}"
     ),
-    "queue_motion.none": "there is no queue at any of {n} load points",
-    "queue_peak": "the longest queue was {value} over {n} load points",
+    "queue_motion.none": "there is no queue at any of {n:#load point}",
+    "queue_peak": "the longest queue was {value:.3g} over {n:#load point}",
     "at_cap_share": "running stood at its limit of {cap} ({basis}) at {hits} of {n} load points with a queue",
+    "at_cap_share.zero": "running stood at its limit of {cap} ({basis}) at none of {n:#load point} with a queue",
     "running_cap": "the running limit of a rank is {value}",
     "slack_share": (
         "at {hits} of {n} load points with a queue the pool was under {usage_below:.0%} full and the batch not full"
     ),
+    "slack_share.zero": (
+        "at none of {n:#load point} with a queue was the pool under {usage_below:.0%} full and the batch not full"
+    ),
     "usage_when_queued": "the pool is {usage:.0%} full (median of {n} load points with a queue, at most {peak:.0%})",
-    "backlog_s": "{seconds:.3g} s of prefill work are pending (at {tps:g} tokens/s, over {n} prefill lines)",
+    "backlog_s": "{seconds:.3g} s of prefill work are pending (at {tps:.4g} tokens/s, over {n:#prefill line})",
     "priority_gap": (
         "priority {slow_class} waits {slow_s:.3g} s, priority {fast_class} {fast_s:.3g} s ({ratio:.3g} times)"
     ),
     "overload.arrivals": "{now:.3g} requests/s arrive against {then:.3g} before ({ratio:.3g} times)",
-    "overload.backlog": "{seconds:.3g} s of prefill work are pending at {tps:g} tokens/s, and the queue is {motion}",
+    "overload.backlog": (
+        "{seconds:.3g} s of prefill work are pending at {tps:.4g} tokens/s, and the queue is {motion:word}"
+    ),
     "giants.waits": "{behind} of {slow} slow starts overlap the prefill of one of {giants} giant prompts",
-    "giants.chunks": "a giant prompt ({tokens} tokens) is prefilled alone, batch after batch, while others wait",
-    "refused": "{value} requests were refused for a full queue",
+    "giants.chunks": "a giant prompt ({tokens:#token}) is prefilled alone, batch after batch, while others wait",
+    "refused": "{value:#request was|requests were} refused for a full queue",
+    "refused.zero": "no request was refused for a full queue",
     "device_busy": "the device ran forward passes {value:.0%} of the time (median of {n})",
     "usage": (
-        "pool usage ({stat}) {value:.0%} over {n} load points (first {first:.0%}, last {last:.0%}, peak {peak:.0%})"
+        "pool usage: {value:.0%} ({stat:word} of {n:#load point}; {first:.0%} at first, {last:.0%} at the end, "
+        "{peak:.0%} at the peak)"
     ),
-    "retractions": "{value} distinct retractions put {requests} requests back",
-    "retractions_per_min": "{events} distinct retractions in {span_s:.3g} s",
-    "tokens_per_running": "each running request holds {each:g} tokens; the pool is about {pool:g}",
-    "pool_tokens": "the pool holds {pool:g} tokens ({basis})",
-    "pool.small": "the pool holds {pool:g} tokens ({basis}); one long context is {bound}",
+    "retractions": "{value:#retraction} of {requests:#request}",
+    "retractions.zero": "no retraction",
+    "retractions_per_min": "{events:#retraction}[[ in {span_s:.3g} s]]",
+    "retractions_per_min.zero": "no retraction[[ in {span_s:.3g} s]]",
+    "tokens_per_running": "each running request holds {each:.4g} tokens; the pool is about {pool:.4g}",
+    "pool_tokens": "the pool holds {pool:.4g} tokens ({basis})",
+    "pool.small": "the pool holds {pool:.4g} tokens ({basis}); one long context is {bound}",
     "runaway_outputs": (
-        "{running} running hold {per_request} tokens each at usage {usage}; "
-        "{own} of {steps} steps grew by their own decode only"
+        "{running:.3g} running hold {per_request:.4g} tokens each, the pool {usage:.0%} full; {own} of {steps} "
+        "steps grew by their own decode only"
     ),
     "outputs.runaway": (
-        "{running} running hold {per_request} tokens each at usage {usage}; "
-        "{own} of {steps} steps grew by their own decode only"
+        "{running:.3g} running hold {per_request:.4g} tokens each, the pool {usage:.0%} full; {own} of {steps} "
+        "steps grew by their own decode only"
     ),
-    "outputs.unlimited": "{cut} of {n} requests ended by length, {unset} without max_new_tokens (longest {longest})",
+    "outputs.unlimited": (
+        "{cut} of {n} requests ended by length, {unset} without max_new_tokens[[ (longest {longest})]]"
+    ),
     "outputs.identical": "{cut} of {n} requests ended by length, all at {common} tokens: an explicit limit",
     "pool.shrunk": "the last start brought a pool of {pool} tokens; it was {before} before",
     "unowned_share": (
-        "{tokens:g} tokens are locked where all requests in flight together could hold {could:g} (pool {pool:g})"
+        "{tokens:.4g} tokens are locked, and all requests in flight together could hold {could:.4g} (pool {pool:.4g})"
     ),
-    "idle_usage": "{value:.0%} of the pool is locked after {span_s:.3g} s without work (first {first:.0%})",
-    "evictable_share": "{share:.0%} of the pool is evictable cache ({evictable:g} tokens)",
+    "idle_usage": "{value:.0%} of the pool is locked after {span_s:.3g} s without work[[ (first {first:.0%})]]",
+    "evictable_share": "{share:.0%} of the pool is evictable cache ({evictable:.4g} tokens)",
     "allocation_failures": (
-        "{value} failed allocations: {asked} tokens asked, {free} free ({free_pages} pages of {page}), "
-        "{evictable} evictable"
+        "{value:#failed allocation}[[: {asked:#token} asked, {free} free]][[ ({free_pages} pages of {page})]][[, "
+        "{evictable} more evictable]]"
     ),
-    "prefill_s": "median prefill {seconds} s over {n} requests",
+    "prefill_s": "median prefill {seconds} s over {n:#request}",
     "prompt_tokens": "{value:.0f} prompt tokens a request on average ({n} requests)",
     "fresh_tokens": "{value:.0f} uncached prompt tokens a request on average ({n} requests)",
     "prefill_cost": "{per_token} s for each uncached token over {n} requests",
     "prefill_excess": "prefill takes {ratio} times what the baseline's fit gives for the same tokens",
-    "giant_prefill": "longest run of one-request prefill batches while others waited: {value} tokens",
+    "giant_prefill": "longest row of one-request prefill batches while others waited: {value:#token}",
+    "giant_prefill.zero": "no row of one-request prefill batches while others waited",
     "waits_behind_giants": "{behind} of {slow} slow starts overlap the prefill of one of {giants} giant prompts",
-    "cold_start_ratio": "first requests after the boot take {first} s to a token, later ones {later} s",
-    "step_s": "a decode step takes {step} s at {running} running (median of {n})",
+    "waits_behind_giants.zero": "no slow start overlaps the prefill of a giant prompt",
+    "cold_start_ratio": "first requests after the boot take {first:.3g} s to the first token, later ones {later:.3g} s",
+    "step_s": "a decode step takes {step:.3g} s at {running:.3g} running (median of {n})",
     "step_excess": "a decode step at {running:.3g} running takes {step:.3g} s, by the baseline's fit {expected:.3g} s",
-    "batch_size": "median decode batch {value} over {n} points",
-    "graph_lost": "{missed} of {n} decode lines without a graph, largest batch with one {largest}",
-    "graph_miss_share": "{missed} of {n} decode lines without a graph (largest batch with one {largest_with})",
-    "accept_length": "{accept} tokens accepted for each verify step (median of {n})",
-    "stalled_points": "{hits} load points with running requests and under one token a second for each",
-    "prefill_train": "{value:,} tokens prefilled in one train of batches past running streams",
-    "prefill_train.none": "no long train of prefill batches past running streams",
-    "halts": "{n} batch lines with {value} silences that neither steps nor prefills account for (worst {worst:.3g} s)",
+    "batch_size": "median decode batch {value:.3g} over {n:#point}",
+    "graph_lost": "{missed} of {n} decode lines without a CUDA graph[[, largest batch with one {largest}]]",
+    "graph_lost.zero": "no decode line ran without a CUDA graph at a size that had one ({n:#line})",
+    "graph_miss_share": "{missed} of {n} decode lines without a CUDA graph[[ (largest batch with one {largest_with})]]",
+    "accept_length": "{accept:.3g} tokens accepted in each verify step (median of {n})",
+    "stalled_points": "{hits:#load point} with running requests and under one token a second for each",
+    "stalled_points.zero": "no lasting stretch with under one token a second for each running request",
+    "prefill_train": "{value:#token} prefilled in one row of prefill batches past running streams",
+    "prefill_train.zero": "no long row of prefill batches past running streams",
+    "prefill_train.none": "no long row of prefill batches past running streams",
+    "halts": (
+        "the scheduler was silent for longer than its steps and prefills account for (worst {worst:.3g} s; "
+        "{n:#batch line})"
+    ),
+    "halts.zero": "no repeated silence that neither steps nor prefills account for ({n:#batch line})",
     "flush.none": "no flush, restart or weight update",
-    "flush.seen": "the cache was emptied {events} times ({kinds})",
+    "flush.seen": "the cache was emptied {events:#time} ({kinds})",
     "flush.back": "the cache was emptied ({kinds}); at the end {end:.0%} of prompt tokens hit again",
-    "flush.again": "the cache was emptied {events} times ({kinds}), to the end of the window",
+    "flush.again": "the cache was emptied {events:#time} ({kinds}), to the end of the window",
     "flush.lasting": "the loss outlasts the flush ({kinds}): at the end only {end:.0%} of prompt tokens hit",
     "setting.same": "{setting} is {now} all along",
     "setting.changed": "{setting} is {now} since a restart, {then} before",
     "page.grew": "pages hold {now} tokens since a restart, {then} before",
     "keys.none": "no extra key or adapter in any of {n} requests",
-    "keys.same": "{keys} extra keys or adapters in {n} requests, {keys_then} before",
+    "keys.same": "{keys:#extra key or adapter|extra keys or adapters} in {n} requests[[, {keys_then} before]]",
     "keys.split": (
-        "{keys} extra keys or adapters in {n} requests, {keys_then} before: {hit:.0%} of their tokens hit, "
-        "{without:.0%} of the others'"
+        "{keys:#extra key or adapter|extra keys or adapters} in {n} requests, {keys_then} before: {hit:.0%} of "
+        "their tokens hit, {without:.0%} of the others'"
     ),
     "cached_each": "{value:.4g} cached tokens a request on average ({n} requests)",
     "drift.none": "prompts that should share their head do",
-    "drift.other": "the fall to {ratio:.0%} has another reason than the prompts",
+    "drift.other": (
+        "the hit ratio fell to {ratio:.0%}, yet each request finds as many cached tokens as before: its prompt "
+        "only grew"
+    ),
     "drift.left": (
-        "hits fell to {ratio:.0%} with no flush, setting, key, placement or full pool to account for it: "
-        "the prompts themselves are left"
+        "hits fell to {ratio:.0%} with no flush, setting, key, placement or full pool to account for it: the "
+        "prompts themselves are left"
     ),
     "places.one": "one rank serves everything",
-    "places.spread": "requests of one key are spread over more ranks than before ({then:.3g} on average then)",
+    "places.spread": "requests of one key are served by {places:.3g} ranks or servers on average, {then:.3g} before",
     "prefill_pause": "a long prefill batch of {tokens:.0f} tokens halts running streams for {pause:.3g} s",
     "prefill_pause.grew": (
         "a long prefill batch of {tokens:.0f} tokens halts running streams for {pause:.3g} s, before {then:.3g} s"
@@ -136,145 +142,201 @@ MEASURES: Final[dict[str, str]] = {
     "prefill_excess.steps": (
         "1,000 uncached tokens take {actual:.3g} s between decode reports, {expected:.3g} s by the baseline's fit"
     ),
-    "stream_gap_ratio": "longest gap of a stream {typical} s against {usual} s usually",
-    "slow_rank_ratio": "{place}: a step takes {slow} s against {usual} s on the others",
-    "seconds": "{what} at the {q:.0%} quantile: {seconds:.3g} s over {n} requests; {censored} never finished",
-    "observed": "{what} at quantile {q}: between {at_least} and {at_most} s over {n} observations (histogram)",
-    "slice.observed": "{part}: {spent_s} s of {of_s} s over {n} observations (sums of histograms)",
-    "slice_share": "{part}: {spent_s:.4g} s of {of_s:.4g} s over the {n} slower requests",
-    "outcome_share": "{hits} of {n} requests {what}",
-    "arrival_rate": "{rate:.3g} requests/s received",
-    "reserve_ratio": "requests reserve {asked:g} output tokens on average and produce {got:g} ({ratio:.3g} times)",
-    "reserve_pressure": "the head of the queue and the running ones reserve {needed:g} tokens; {free:g} are free",
-    "reserve.prefill-bound": (
-        "prefill batches are full ({typical} of {budget} tokens): prefill is the limit, not reserves"
+    "stream_gap_ratio": "longest gap of a stream {typical:.3g} s against {usual:.3g} s usually (medians)",
+    "slow_rank_ratio": "{place}: a decode step takes {slow:.3g} s against {usual:.3g} s on the others",
+    "seconds": "{what:word}: {q:quantile} {seconds:.3g} s over {n:#request}[[; {censored} of them never finished]]",
+    "observed": (
+        "{what:word}: {q:quantile} between {at_least:.3g} and {at_most:.3g} s over {n:#observation} (histogram)"
     ),
-    "prefill_fill": "prefill batches hold {typical} of {budget} tokens while requests wait",
+    "slice.observed": "{part:word}: {spent_s:.4g} s of {of_s:.4g} s over {n:#observation} (sums of histograms)",
+    "slice_share": "{part:word}: {spent_s:.4g} s of {of_s:.4g} s, summed over the {n} slower requests",
+    "outcome_share": "{hits} of {n:#request} ended {what:word}",
+    "outcome_share.zero": "none of {n:#request} ended {what:word}",
+    "arrival_rate": "{rate:.3g} requests/s received",
+    "reserve_ratio": "requests reserve {asked:.4g} output tokens on average and produce {got:.4g} ({ratio:.3g} times)",
+    "reserve_pressure": (
+        "admission needs {needed:.4g} tokens for the head of the queue and what the running ones may still "
+        "write; {free:.4g} are free"
+    ),
+    "reserve.prefill-bound": (
+        "prefill batches are full ({typical:.4g} of {budget:.4g} tokens): prefill is the limit, not what is reserved"
+    ),
+    "prefill_fill": "prefill batches hold {typical:.4g} of {budget:.4g} tokens while requests wait",
     "output_tokens": "mean output {value:.0f} tokens over {n} requests",
-    "typical_return": "the way back takes {value:.0%} of a typical request (median {return_s:.3g} s of {n})",
-    "return_follows_length": "the way back follows output length (correlation {value_3}, median {return_s} s)",
+    "typical_return": "the way back takes {value:.0%} of a typical request (median {return_s:.3g} s of {n:#request})",
+    "return_follows_length": "correlation of the way back with output length: {value_3} (median {return_s:.3g} s)",
     "group_ratio": (
-        "{what} with {attribute} {with_s} s, without {without_s} s at equal length ({members} of {n} requests)"
+        "{what:word} with {attribute} {with_s:.3g} s, without {without_s:.3g} s at equal length ({members} of "
+        "{n} requests)"
     ),
     "adapters.off": "adapters are off",
     "adapters.limit": (
-        "{busy} running at a limit of {limit} adapters in a batch ({stated}), {waiting} waiting, usage {usage}"
+        "{busy:.3g} running with at most {limit:#adapter} in a batch ({stated}), {waiting:.3g} waiting[[, the "
+        "pool {usage:.0%} full]]"
     ),
-    "grammar.queue": "{queue} requests in the grammar queue (peak {peak}), {waiting} in the waiting queue",
+    "grammar.queue": "{queue:.3g} in the grammar queue (peak {peak:.3g}), {waiting:.3g} in the waiting queue",
     "class.best": (
         "{value}: {hits} of its {members} requests are slow (lift {lift:.3g}), {coverage:.0%} of the {slow} slow ones"
     ),
     "class.none": "no attribute marks the {slow} slow requests among {n}",
     "class.outlier": "one request is slow among {n}: an outlier, no class",
-    "event_count": "{value} events ({kinds}) of {requests} requests: {text}",
-    "event_count.none": "no event of {kinds}",
-    "orphan_outputs": "{lines} outputs for {rids} requests whose client is gone",
-    "orphans.outputs": "{lines} outputs for {rids} requests whose client is gone",
-    "orphans.none": "{lines} outputs without an owner",
-    "ceiling_loss": "the most that runs at once went from {early} to {late}",
-    "ceiling.fell": "the most that runs at once went from {early} to {late} while usage was {usage}",
-    "corrupt_outputs": "{value} signs that output cannot be trusted: {text}",
+    "event_count": "{value:#line} of {kinds:word}[[: {text}]]",
+    "event_count.zero": "no line of {kinds:word}",
+    "event_count.none": "no line of {kinds:word}",
+    "orphan_outputs": "{lines:#output} for {rids:#request} whose client is gone",
+    "orphan_outputs.zero": "no output for a request whose client is gone",
+    "orphans.outputs": "{lines:#output} for {rids:#request} whose client is gone",
+    "orphans.none": "no output for a request whose client is gone",
+    "ceiling_loss": "the most that runs at once went from {early:.3g} to {late:.3g}",
+    "ceiling.fell": "the most that runs at once went from {early:.3g} to {late:.3g}[[, the pool {usage:.0%} full]]",
+    "ceiling.fell.zero": "the most that runs at once did not sink for want of slots ({early:.3g}, then {late:.3g})",
+    "corrupt_outputs": "{value:#sign} that output cannot be trusted[[: {text}]]",
     "frozen_s": "longest time without any motion while work was present: {value:.0f} s",
-    "silent_arrivals": "{value} requests received after the last batch line, none finished ({silent_s} s)",
-    "hang.watchdog": "a watchdog fired after {seconds} s without progress ({n} events)",
+    "silent_arrivals": "{value:#request} received after the last batch line, none finished[[ ({silent_s:.3g} s)]]",
+    "silent_arrivals.zero": "no sign of requests left behind after the last batch line",
+    "hang.watchdog": "a watchdog fired[[ after {seconds:.3g} s without progress]]",
     "hang.frozen": (
-        "{place}: nothing moved for {still_s} s with {running} running and {waiting} waiting, {arrived} arrived"
+        "{place}: nothing moved for {still_s:.3g} s with {running:.3g} running and {waiting:.3g} waiting, "
+        "{arrived} arrived"
     ),
-    "hang.silent": "{n} servers printed nothing for {silent_s} s while requests arrived and none finished",
+    "hang.silent": "no batch line for {silent_s:.3g} s while requests arrived and none finished",
     "hang.none": "no watchdog line and nothing frozen",
     "free_places": (
         "{free} of {places} ranks or replicas have no queue; {place} has {most:.3g} waiting, {busy:.3g} running (means)"
     ),
-    "arrival_skew": "arrivals by {by} at {place}: {ratio} times the fair share of {places}",
+    "arrival_skew": "arrivals by {by:word} at {place}: {ratio:.3g} times the fair share of {places}",
     "top_key_share": (
         "routing key {routing_key} brings {share:.0%} of the work; {sticky:.0%} of its requests go to one rank "
         "({keys} keys)"
     ),
     "snapshot_age_s": "load answers are {age:.3g} s old (oldest {oldest:.3g} s)",
-    "workers.named": "worker {worker} was taken out ({n} events)",
+    "workers.named": "worker {worker} was taken out ({n:#line})",
     "workers.one": "all {n} picks went to {worker}, the only candidate, with no cached block to bind it",
-    "workers.empty": "{value} of {places} workers stood empty ({worker})",
+    "workers.empty": "{value} of {places} workers stood empty[[ ({worker})]]",
+    "workers.empty.zero": "none of {places} workers stood empty",
     "workers.several": "picks went to {workers} workers",
-    "hit_ratio": "{hit} of {all} prompt tokens were cached ({ratio}, from {basis})",
+    "hit_ratio": "{hit:.6g} of {all:.6g} prompt tokens were cached ({ratio:.0%}, from {basis})",
+    "hit_ratio.zero": "none of {all:.6g} prompt tokens was cached (from {basis})",
     "cache.off": "the prefix cache is switched off",
     "cache.on": "the prefix cache is on",
     "sequences_without_hit": (
-        "{seqs} sequences of about {prompt} tokens found {hit} cached tokens (usage up to {usage})"
+        "{seqs} sequences of about {prompt:.4g} tokens found no cached token[[ (pool at most {usage:.0%} full)]]"
     ),
-    "cumulative_rate": "the printed rate goes from {first} to {last} in ever smaller steps at {running} running",
-    "gauge_against_hits": "the gauge read 0 in {zeros} of {n} scrapes while {real} of the tokens hit",
-    "page_loss": "of {prompt} prompt tokens whole pages of {page} can match {usable}",
+    "sequences_without_hit.zero": "{seqs} sequences of about {prompt:.4g} tokens found {hit:#cached token}",
+    "cumulative_rate": (
+        "the printed rate goes from {first:.0%} to {last:.0%} in ever smaller steps at {running:.3g} running"
+    ),
+    "cumulative_rate.zero": (
+        "the printed rate ({first:.0%}, then {last:.0%}) does not behave like a total since the start"
+    ),
+    "gauge_against_hits": "the gauge read 0 in {zeros} of {n} scrapes while {real:.0%} of prompt tokens hit",
+    "page_loss": "of a typical prompt of {prompt:#token} whole pages of {page} can match {usable}",
     "hits_cost_time": (
-        "TTFT from {ttft_first} s to {ttft_last} s while the hit ratio went from {hit_first} to {hit_last}"
+        "TTFT went from {ttft_first:.3g} s to {ttft_last:.3g} s while the hit ratio went from {hit_first:.0%} to "
+        "{hit_last:.0%}"
     ),
-    "written_never_read": "{value} tokens written to the cache by {n} requests, {read} read",
+    "written_never_read": "{value:#token} written to the cache by {n:#request}, {read} read",
     "drifting_head": "the head of prompts that should be equal differs: {value}",
-    "evicted_tokens": "{value} tokens evicted",
-    "places_per_key": "requests of one key are served by {value} ranks on average ({keys} keys)",
-    "split_by_key": "{share} of {n} prompts have their nearest equal under another key",
-    "prefix_loss": "{lost} of {of} prompt {counts} lost to {reason} ({share} of them; {hit} hit) over {n} prompts",
-    "first_difference": (
-        "{prompts} of {n} prompts that should share differ by {value} at {position}; {lost} {counts} behind "
-        "it are equal"
+    "evicted_tokens": "{value:#token} evicted",
+    "evicted_tokens.zero": "no token was evicted",
+    "places_per_key": "requests of one key are served by {value:.3g} ranks on average ({keys:#key})",
+    "split_by_key": "{share:.0%} of {n} prompts have their nearest equal under another key",
+    "prefix_loss": (
+        "{lost:.6g} of {of:.6g} prompt {counts} lost to {reason:word} ({share:.0%} of them; {hit:.0%} hit) over "
+        "{n:#prompt}"
     ),
-    "first_difference.none": "{n} prompts: none differs from one it should share with",
-    "pd_queue": "{queue} queue {value} (median of {n}; first {first}, last {last}, peak {peak})",
-    "pd_queue_frozen": "{queue} queue at {length} over {span_s} s",
-    "real_prefills": "prefill batches of at most {largest} tokens for each request, bootstrap queue up to {bootstrap}",
-    "kvpoll_timeouts": "{value} rooms timed out in {state} after {waited} s (on {ranks} ranks)",
-    "transfer_failures": "{failed} transfers or handshakes failed, {late} of them by timeout",
-    "stuck.timeout": "{value} rooms timed out in {state} after {waited} s (on {ranks} ranks)",
-    "stuck.copy": "{value} transfers given up after a timeout",
-    "stuck.queue": "{queue} queue at {length} over {span_s} s",
+    "prefix_loss.zero": "no prompt {counts} lost to {reason:word} over {n:#prompt}",
+    "first_difference": (
+        "{prompts} of {n} prompts that should share differ by {value} at position {position:.6g}; {lost} "
+        "{counts} behind it are equal"
+    ),
+    "first_difference.none": "of {n:#prompt} none differs from one it should share with",
+    "pd_queue": (
+        "{queue} queue: median {value:.3g} ({first:.3g} at first, {last:.3g} at the end, peak {peak:.3g}; {n:#point})"
+    ),
+    "pd_queue_frozen": "the {queue} queue stood at {length:.3g} for {span_s:.3g} s",
+    "pd_queue_frozen.zero": "the {queue} queue did not stand still",
+    "real_prefills": (
+        "prefill batches of at most {largest:.4g} tokens for each request[[, bootstrap queue up to {bootstrap:.3g}]]"
+    ),
+    "kvpoll_timeouts": "{value:#room} timed out in {state}[[ after {waited:.4g} s]]",
+    "kvpoll_timeouts.zero": "no room timed out in {state}",
+    "transfer_failures": "{failed:#transfer or handshake|transfers or handshakes} failed, {late} of them by timeout",
+    "transfer_failures.zero": "no transfer or handshake failed",
+    "stuck.timeout": "{value:#room} timed out in {state}[[ after {waited:.4g} s]]",
+    "stuck.copy": "{value:#transfer was|transfers were} given up after a timeout",
+    "stuck.queue": "the {queue} queue stood at {length:.3g} for {span_s:.3g} s",
     "stuck.none": "no transfer stands still",
-    "entry_wait_s": "{hits} of {n} requests waited {typical} s before their transfer ({least} to {most} s)",
-    "handshake.steady": "{hits} requests waited {typical} s for the handshake, each as long ({least} to {most} s)",
-    "prealloc.waits": "{hits} of {n} requests waited {typical} s for decode's KV ({least} to {most} s)",
-    "transfer_slowed": "transfers run at {now} GB/s against {then} before ({ratio} times)",
-    "handshake.timeout": "{n} requests timed out in {state} after {waited} s",
+    "entry_wait_s": "{hits} of {n} requests waited {typical:.3g} s before their transfer ({least:.3g} to {most:.3g} s)",
+    "entry_wait_s.zero": "too few requests waited before their transfer to matter ({hits} of {n})",
+    "handshake.steady": (
+        "{hits:#request} waited {typical:.3g} s for the handshake, each as long ({least:.3g} to {most:.3g} s)"
+    ),
+    "prealloc.waits": "{hits} of {n} requests waited {typical:.3g} s for decode's KV ({least:.3g} to {most:.3g} s)",
+    "transfer_slowed": "transfers run at {now:.3g} GB/s against {then:.3g} before ({ratio:.3g} times)",
+    "handshake.timeout": "{value:#request} timed out in {state}[[ after {waited:.4g} s]]",
     "handshake.probes": (
-        "bootstrap queue {first} to {last} while prefill batches hold {largest} token each: probes only"
+        "bootstrap queue {first:.3g} to {last:.3g} while prefill batches hold {largest:#token} each: only probes "
+        "get through"
+    ),
+    "handshake.probes.zero": (
+        "bootstrap queue {first:.3g} to {last:.3g} (peak {peak:.3g}): no handshake that holds requests back"
     ),
     "handshake.none": "no handshake timed out",
-    "prealloc.queue": "{queue} queue from {first} to {last} (peak {peak})",
-    "prealloc.bootstrap": "bootstrap queue {peak} on prefill although real prompts flow and none waits for prefill",
-    "transfer_speed": "median transfer {speed} GB/s at {mb} MB over {n} requests",
+    "prealloc.queue": "{queue} queue from {first:.3g} to {last:.3g} (peak {peak:.3g})",
+    "prealloc.bootstrap": (
+        "bootstrap queue up to {peak:.3g} on prefill although real prompts flow and hardly one waits for prefill"
+    ),
+    "prealloc.bootstrap.zero": "bootstrap queue up to {peak:.3g} on prefill: no backlog for decode's KV to be seen",
+    "transfer_speed": "median transfer {speed:.3g} GB/s[[ at {mb:.3g} MB each]] over {n:#request}",
     "kv_released_early": (
-        "KV of {value} requests let go before decode had read it (lease {lease_s} s, read {late_s} s later)"
+        "KV of {value:#request} let go before decode had read it[[ (lease {lease_s} s, read {late_s} s later)]]"
     ),
+    "kv_released_early.zero": "no KV was let go before decode had read it",
     "sides": (
-        "saturated side: {value} (prefill {prefill_waiting} waiting, decode {decode_waiting}, its usage {decode_usage})"
+        "saturated side: {value:word} (prefill {prefill_waiting:.3g} waiting, decode {decode_waiting:.3g}[[, its "
+        "pool {decode_usage:.0%} full]])"
     ),
-    "decode_usage": "decode pool usage {usage} (median of {n})",
-    "clash.said": "the servers say that their settings disagree: {text}",
-    "clash.lease": "KV is let go after {lease_s} s, decode reads {late_s} s later",
+    "decode_usage": "decode's pool is {usage:.0%} full (median of {n:#point})",
+    "clash.said": "the servers say that their settings disagree[[: {text}]]",
+    "clash.lease": "KV is let go before decode has read it[[ (after {lease_s} s, read {late_s} s later)]]",
     "clash.none": "no setting is named as clashing",
-    "client_gap_share": "the client sees {seen_s} s to the first token, the engine {engine_s} s",
-    "generator_lag_s": "requests leave {lag} s later than planned (95th percentile {p95} s)",
+    "client_gap_share": "the client sees {seen_s:.3g} s to the first token, the engine {engine_s:.3g} s (medians)",
+    "generator_lag_s": "requests leave {lag:.3g} s later than planned (95 % quantile {p95:.3g} s)",
     "aligned_stalls": (
-        "{held} requests held before the scheduler, released together in {stalls} moments (worst {worst} s)"
+        "{held:#request was|requests were} held before the scheduler and let go together in {stalls:#moment}[[ "
+        "(worst {worst:.3g} s)]]"
     ),
-    "tokenize_s": "tokenizing takes {seconds} s (95th percentile {p95} s)",
-    "told_aborts": "{value} requests told to end",
-    "told_share": "{value:.0%} of the known requests were told to end",
-    "server_aborts": "{hits} of {n} requests ended by an error of the server: {message}",
-    "backlogged_streams": "{value} streams with chunks piled up (client {client})",
-    "load_points": "{n} load points over {span_s:.4g} s of {places} ranks or replicas",
-    "rated_points": "{value} points with a throughput ({basis})",
-    "error_lines": "{value} error-like lines",
-    "bad_events": "{value} events of trouble (most: {most})",
-    "changes_near_onset": "{value} changes near the onset: {kinds}",
-    "change": "{of} is {now:g} against {then:g} before ({ratio:.3g} times)",
-    "change.tokenize_s": "{of} takes {now:.3g} s against {then:.3g} s before ({ratio:.3g} times)",
-    "change.prefill_s": "{of} takes {now:.3g} s against {then:.3g} s before ({ratio:.3g} times)",
-    "change.transfer_s": "{of} takes {now:.3g} s against {then:.3g} s before ({ratio:.3g} times)",
-    "change.return_s": "{of} takes {now:.3g} s against {then:.3g} s before ({ratio:.3g} times)",
-    "change.e2e_s": "{of} takes {now:.3g} s against {then:.3g} s before ({ratio:.3g} times)",
-    "change.tpot_s": "{of} takes {now:.3g} s against {then:.3g} s before ({ratio:.3g} times)",
-    "change.ttft_s": "{of} takes {now:.3g} s against {then:.3g} s before ({ratio:.3g} times)",
-    "change.step_s": "{of} takes {now:.3g} s against {then:.3g} s before ({ratio:.3g} times)",
+    "aligned_stalls.zero": "no moment in which many requests held before the scheduler were let go together",
+    "tokenize_s": "tokenizing takes {seconds:.3g} s (95 % quantile {p95:.3g} s)",
+    "told_aborts": "someone told the server to end {value:#request}",
+    "told_aborts.zero": "nobody told the server to end a request",
+    "told_share": "{value:.0%} of the known requests ended because someone told the server to",
+    "told_share.zero": "none of the known requests ended because someone told the server to",
+    "server_aborts": "{hits} of {n:#request} ended by an error of the server[[: {message}]]",
+    "server_aborts.zero": "none of {n:#request} ended by an error of the server",
+    "backlogged_streams": "{value:#stream} with chunks piled up[[ (most of client {client})]]",
+    "backlogged_streams.zero": "no line of chunks piled up for a slow reader",
+    "load_points": "{n:#load point}[[ over {span_s:.4g} s]] of {places:#rank or replica|ranks or replicas}",
+    "rated_points": "{value:#point} with a throughput",
+    "error_lines": "{value:#error-like line} no finding accounts for",
+    "error_lines.zero": "no error-like line was left unread",
+    "bad_events": "{value:#event} of trouble (most: {most:word})",
+    "bad_events.zero": "no event of trouble",
+    "changes_near_onset": "{value:#change} near the onset: {kinds:word}",
+    "changes_near_onset.zero": "no restart, setting, weight, flush or adapter change near the onset",
+    "change": "{of:word} is {now:.4g} against {then:.4g} before ({ratio:.3g} times)",
+    "change.tokenize_s": "{of:word} takes {now:.3g} s against {then:.3g} s before ({ratio:.3g} times)",
+    "change.prefill_s": "{of:word} takes {now:.3g} s against {then:.3g} s before ({ratio:.3g} times)",
+    "change.transfer_s": "{of:word} takes {now:.3g} s against {then:.3g} s before ({ratio:.3g} times)",
+    "change.return_s": "{of:word} takes {now:.3g} s against {then:.3g} s before ({ratio:.3g} times)",
+    "change.e2e_s": "{of:word} takes {now:.3g} s against {then:.3g} s before ({ratio:.3g} times)",
+    "change.tpot_s": "{of:word} takes {now:.3g} s against {then:.3g} s before ({ratio:.3g} times)",
+    "change.ttft_s": "{of:word} takes {now:.3g} s against {then:.3g} s before ({ratio:.3g} times)",
+    "change.step_s": "{of:word} takes {now:.3g} s against {then:.3g} s before ({ratio:.3g} times)",
     "change.batch_size": "{now:.3g} requests share a decode batch against {then:.3g} before ({ratio:.3g} times)",
     "change.hit_ratio": "{now:.0%} of prompt tokens are cached against {then:.0%} before",
     "change.arrival_rate": "{now:.3g} requests/s arrive against {then:.3g} before ({ratio:.3g} times)",
-    "change.none": "{of} is {now:g}, and was 0 before",
+    "change.none": "{of:word} is {now:.4g}, and was 0 before",
+    "drift.differs": "the head of prompts that should be equal differs: {kind}",
 }

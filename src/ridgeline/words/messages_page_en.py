@@ -4,15 +4,15 @@ from typing import Final
 
 PICTURES: Final[dict[str, str]] = {
     "picture.heat.title": "Latency over time",
-    "picture.heat": "{n} requests by arrival and {what}; the slowest took up to {slowest}. Darker cells hold more requests.",
+    "picture.heat": "{n} requests by arrival and {what:word}; the slowest took up to {slowest}. Darker cells hold more requests.",
     "picture.latency.title": "How long requests took",
     "picture.latency.compared": (
-        "{what}: half of the requests of the {side} took more than {p50} (before: {p50_before}), one in a hundred more "
-        "than {p99} (before: {p99_before}). Further right is slower."
+        "Half of the requests of the {side} took more than {p50} (before: {p50_before}), one in a hundred more than {p99} "
+        "(before: {p99_before}), by {what:word}. Further right is slower."
     ),
     "picture.latency.alone": (
-        "{what} of {n} requests: half took more than {p50}, one in a hundred more than {p99}. There is no baseline "
-        "to hold it against."
+        "Of {n} requests half took more than {p50}, one in a hundred more than {p99}, by {what:word}. There is no "
+        "baseline to hold it against."
     ),
     "picture.ranks.title": "Load of each rank",
     "picture.ranks.all": "{n} shown. The longest queue stands at {rank}: up to {peak} waiting beside {running} running.",
@@ -24,11 +24,11 @@ PICTURES: Final[dict[str, str]] = {
     "picture.slices": "Of {e2e} on average, requests of “{lot}” spent {seconds} ({share}) in: {part}.",
     "picture.classes.title": "Which requests are slow",
     "picture.classes": (
-        "{slow} of {n} requests are slow ({what} of at least {threshold}). Of all requests {usual} are; of {name} "
+        "{slow} of {n} requests are slow ({what:word} of at least {threshold}). Of all requests {usual} are; of {name} "
         "{share} are. Bars show the 95 % interval."
     ),
     "picture.classes.none": (
-        "{slow} of {n} requests are slow ({what} of at least {threshold}), and no attribute of the requests marks them."
+        "{slow} of {n} requests are slow ({what:word} of at least {threshold}), and no attribute of the requests marks them."
     ),
     "picture.waterfall.title": "Slow requests beside their twins",
     "picture.waterfall": (

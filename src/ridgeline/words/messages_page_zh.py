@@ -4,12 +4,12 @@ from typing import Final
 
 PICTURES: Final[dict[str, str]] = {
     "picture.heat.title": "延迟随时间的分布",
-    "picture.heat": "{n} 个请求按到达时间和{what}分布；最慢的达到 {slowest}。颜色越深，请求越多。",
+    "picture.heat": "{n} 个请求按到达时间和{what:word}分布；最慢的达到 {slowest}。颜色越深，请求越多。",
     "picture.latency.title": "请求耗时",
     "picture.latency.compared": (
-        "{what}：{side}中一半请求超过 {p50}（之前 {p50_before}），百分之一超过 {p99}（之前 {p99_before}）。越靠右越慢。"
+        "{what:word}：{side}中一半请求超过 {p50}（之前 {p50_before}），百分之一超过 {p99}（之前 {p99_before}）。越靠右越慢。"
     ),
-    "picture.latency.alone": "{n} 个请求的{what}：一半超过 {p50}，百分之一超过 {p99}。没有可对照的基线。",
+    "picture.latency.alone": "{n} 个请求的{what:word}：一半超过 {p50}，百分之一超过 {p99}。没有可对照的基线。",
     "picture.ranks.title": "各 rank 的负载",
     "picture.ranks.all": "共 {n} 个。最长的队列在 {rank}：最多 {peak} 个等待，{running} 个运行。",
     "picture.ranks.more": (
@@ -19,10 +19,10 @@ PICTURES: Final[dict[str, str]] = {
     "picture.slices": "“{lot}”的请求平均 {e2e}，其中 {seconds}（{share}）花在：{part}。",
     "picture.classes.title": "哪些请求慢",
     "picture.classes": (
-        "{n} 个请求中有 {slow} 个慢（{what}至少 {threshold}）。全部请求中慢的占 {usual}，{name} 中占 {share}。"
+        "{n} 个请求中有 {slow} 个慢（{what:word}至少 {threshold}）。全部请求中慢的占 {usual}，{name} 中占 {share}。"
         "横条为 95 % 区间。"
     ),
-    "picture.classes.none": "{n} 个请求中有 {slow} 个慢（{what}至少 {threshold}），没有任何请求属性能标出它们。",
+    "picture.classes.none": "{n} 个请求中有 {slow} 个慢（{what:word}至少 {threshold}），没有任何请求属性能标出它们。",
     "picture.waterfall.title": "慢请求与相似的正常请求",
     "picture.waterfall": "{rid} 在 {stage} 花了 {seconds}；形状相近的正常请求在此花了 {twin_s}。",
     "picture.pair.title": "Prefill 与 decode 两侧的队列",
@@ -71,8 +71,8 @@ HEADINGS: Final[dict[str, str]] = {
     "page.nothing-missing": "各级所需的信息齐全。",
     "page.nothing-ruled-out": "没有排除任何原因。",
     "page.restart": "需要重启",
-    "page.loses": "代价：{what}",
-    "page.risk": "风险：{what}",
+    "page.loses": "代价：{what:word}",
+    "page.risk": "风险：{what:word}",
     "page.source-code": "源码入口",
     "page.made-by": "由 Ridgeline {version} 根据 {n} 个来源生成。除非特意保留，标识和名称均为带密钥的哈希。",
     "page.skip": "跳到结论",
