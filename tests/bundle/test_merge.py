@@ -115,6 +115,8 @@ def test_how_an_unfinished_request_ended_is_taken_from_client_or_log() -> None:
         ("x-2", "aborted", None, "Abort x-2", False),
         ("x-3", "received", None, None, True),
     ]
+    # Nothing but the record of its arrival says when a request came that never ended.
+    assert requests(view, "rid", "received_ts")[2] == ("x-3", T + 2)
 
 
 def test_the_client_is_a_row_of_its_own_with_the_servers_id() -> None:

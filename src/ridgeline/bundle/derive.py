@@ -74,6 +74,8 @@ DERIVED_SQL: Final = f"""
     timed AS (
         SELECT
             * REPLACE (
+                -- A request that never ended has no meta_info: the record of its arrival is written as it arrives.
+                coalesce(received_ts, CASE WHEN arrived AND finished_ts IS NULL THEN logged_ts END) AS received_ts,
                 CASE WHEN state NOT IN ('received', 'unfinished') THEN finished_ts END AS finished_ts,
                 coalesce(ttft_s, first_token_ts - received_ts) AS ttft_s,
                 CASE WHEN state NOT IN ('received', 'unfinished') THEN coalesce(e2e_s, finished_ts - received_ts) END

@@ -72,5 +72,5 @@ def exported(server: Server, r: Request) -> str:
         k: v for k, v in asked(server, r).items() if v is not None and k not in ("input_ids", "text", "video_data")
     }
     if server.at == 1:
-        given["received_time_perf"] = given["received_time"] - 1_795_000_000
+        given["received_time_perf"] = given["received_time"] - 1_792_000_000
     return json.dumps({"request_parameters": json.dumps(given), **meta_info(server, r)})

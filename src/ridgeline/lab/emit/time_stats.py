@@ -3,7 +3,7 @@
 from ridgeline.lab.emit.model import Line, Request, Server
 from ridgeline.lab.emit.stamp import prefix
 
-MONOTONIC_EPOCH: float = 1_795_000_000.0
+MONOTONIC_EPOCH: float = 1_792_000_000.0
 """What the host's monotonic clock reads zero at (wall seconds): releases before 0.5.23 print that clock."""
 
 
