@@ -111,3 +111,13 @@ def test_kinds_of_recorded_runs(shared_dir: Path) -> None:
             seen += 1
             assert detect(Blob(path.name, path).head()) in kinds, path
     assert seen > 50
+
+
+def test_a_log_whose_first_lines_hold_request_json_is_still_a_log() -> None:
+    start = "[2026-11-30 03:40:00] server_args={'model_path': 'm', 'host': '127.0.0.1'}\n"
+    batch = "[2026-11-30 03:40:01] Decode batch, #running-req: 3, #token: 100, token usage: 0.01\n"
+    event = (
+        '[2026-11-30 03:40:01] {"timestamp": "2026-11-30T03:40:01.5", "event": "request.finished", "rid": "a", '
+        '"out": {"meta_info": {"finish_reason": null, "prompt_tokens": 3, "completion_tokens": 1}}}\n'
+    )
+    assert detect((start + event + batch).encode()) == "log"

@@ -90,6 +90,87 @@ def record(
 
 
 @lab.command
+def serve(
+    *,
+    port: int = 30000,
+    version: Literal["0.5.3", "0.5.9", "0.5.23"] = "0.5.23",
+    ranks: int = 1,
+    pd: bool = False,
+    size: Literal["small", "large", "fast"] = "small",
+    pool: int = 400_000,
+    max_running: int = 256,
+    chunk: int = 8192,
+    seed: int = 0,
+    logs: Path | None = None,
+    format: Literal["text", "json"] = "text",
+) -> int:
+    """Serve the modelled system in real time on loopback: OpenAI and /generate endpoints, metrics, a fault switch.
+
+    Parameters
+    ----------
+    port
+        First port: the server's, or with --pd the gateway's, then the prefill and the decode server's.
+    version
+        SGLang release whose formats and rules are used.
+    ranks
+        DP ranks.
+    pd
+        A prefill and a decode server behind a gateway.
+    size
+        How fast the modelled server is; fast: a core can stream thousands of tokens a second of it.
+    pool
+        KV pool of one rank, tokens.
+    max_running
+        max_running_requests of one rank.
+    chunk
+        chunked_prefill_size, tokens.
+    seed
+        What is answered follows from it and the prompt.
+    logs
+        Folder for the server logs.
+    format
+        How the servers and the faults that can be switched are printed once it is ready: text, or json.
+    """
+    import asyncio
+
+    from ridgeline.model.errors import InputError
+    from ridgeline.sim.engine.jit import is_compiled
+    from ridgeline.sim.settings import SettingError
+
+    try:
+        from ridgeline.lab.serve.admin import described
+        from ridgeline.lab.serve.hosts import SIZES, settings_of
+        from ridgeline.lab.serve.run import serve as run
+        from ridgeline.lab.serve.service import Running
+    except ImportError as e:
+        raise InputError("lab serve needs the live extra: pip install 'ridgeline[live]'") from e
+    if not 1 <= port <= 65_533:
+        raise InputError(f"lab serve: port {port} is not 1 to 65533")
+    if not 1 <= ranks <= 64 or (pd and ranks > 1):
+        raise InputError(f"lab serve: ranks {ranks} is not {'1 with --pd' if pd else '1 to 64'}")
+    try:
+        settings = settings_of(version, ranks, pd, pool, max_running, chunk)
+    except SettingError as e:
+        raise InputError(f"lab serve: {e}") from e
+    if not is_compiled():
+        print("ridgeline: compiling the engine once, about half a minute", file=sys.stderr)
+
+    def ready(running: Running) -> None:
+        found = described(running)
+        if format == "json":
+            print(json.dumps(found), flush=True)
+            return
+        if pd:
+            print(f"gateway  http://127.0.0.1:{port}")
+        for s in found["servers"]:
+            print(f"{s['role']:<8} {s['url']}")
+        print(f"faults to switch at /lab/fault: {', '.join(found['faults'])}", flush=True)
+
+    asyncio.run(run(settings, SIZES[size], port, seed, logs, ready))
+    return 0
+
+
+@lab.command
 def score(
     *,
     seeds: str = "1:21",

@@ -99,6 +99,7 @@ SAMPLE: Final = re.compile(
     r"(?:[-+]?(?:\d[\d_.]*(?:[eE][-+]?\d+)?|\.\d+)|[-+]?Inf|NaN|[-+]?inf|nan)(?: -?\d+)?$"
 )
 REQUEST_LINE: Final = re.compile(r'^(?:\[[^\]]{0,60}\] ?)?\{"timestamp": ?"[^"]*", ?"event": ?"(?:request|scheduler)\.')
+JSON_START: Final = re.compile(r"\{|\[\s*[\[{\]]")  # `[2026-…` and `[12:03:04 TP0]` begin a log line, not an array
 COMMENT: Final = re.compile(r"^# (?:HELP|TYPE|UNIT|EOF)\b")
 LAUNCH: Final = re.compile(
     r"(?:^|[\s;&|\"'])(?:python[\d.]* -m "
@@ -137,7 +138,7 @@ def detect(head: bytes) -> Kind:
     if scrape:
         return _endpoint(scrape.group(1))
     first = lines[0].lstrip()
-    if first[0] in "{[":
+    if JSON_START.match(text.lstrip()) or REQUEST_LINE.match(lines[0]):
         kind = _json_kind(text.lstrip(), lines)
         if kind:
             return kind

@@ -67,7 +67,7 @@ def new_tokens(value: Any) -> int | None:
     if value is None:
         return None
     if not 1 <= value <= MOST_TOKENS:
-        raise Refused(f"max_new_tokens must be at least 1 and at most {MOST_TOKENS}, got {value}.")
+        raise Refused(f"max_new_tokens must be 1 to {MOST_TOKENS}, got {value}")
     return int(value)
 
 
@@ -184,14 +184,14 @@ def of_generate(body: Any, headers: Mapping[str, str], now_s: float, peer: str) 
         raise Refused("the body must be a JSON object")
     text, ids = body.get("text"), body.get("input_ids")
     if (text is None) == (ids is None):
-        raise Refused("Either text, input_ids or input_embeds should be provided.")
+        raise Refused("give either text or input_ids")
     given = text if ids is None else ids
     batch = isinstance(given, list) and (ids is None or (bool(given) and isinstance(given[0], list)))
     prompts = [prompt_ids(p, "text" if ids is None else "input_ids") for p in (given if batch else [given])]
     params = body.get("sampling_params")
     each = params if isinstance(params, list) else [params] * len(prompts)
     if len(each) != len(prompts):
-        raise Refused("The length of sampling_params should be equal to the batch size.")
+        raise Refused("sampling_params: as many as there are prompts")
     out: list[Asked] = []
     rid = body.get("rid")
     for k, (prompt, p) in enumerate(zip(prompts, each, strict=True)):

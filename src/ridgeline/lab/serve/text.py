@@ -50,10 +50,14 @@ def words() -> tuple[tuple[int, str], ...]:
     return tuple((i, text) for i, text in pieces if len(text) > 3 and text[0] == " " and text[1:].isalpha())
 
 
-def answer(prompt: Sequence[int], seed: int, choice: int, count: int) -> list[int]:
-    """Positions in `words` of the ``count`` tokens that answer ``prompt``."""
-    start = zlib.crc32(repr((seed, choice, list(prompt[-64:]))).encode())
-    return [(start + STRIDE * j) % len(words()) for j in range(count)]
+def start_of(prompt: Sequence[int], seed: int, choice: int) -> int:
+    """Where in `words` the answer to ``prompt`` begins."""
+    return zlib.crc32(repr((seed, choice, list(prompt[-64:]))).encode())
+
+
+def word(start: int, j: int) -> tuple[int, str]:
+    """The ``j``-th token of an answer: (id, text)."""
+    return words()[(start + STRIDE * j) % len(words())]
 
 
 def natural_length(prompt: Sequence[int], seed: int, choice: int) -> int:

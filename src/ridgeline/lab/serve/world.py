@@ -32,7 +32,7 @@ NEVER: Final = p.FOREVER - 1
 
 @dataclass
 class Handle:
-    """An open request. ``tokens``: out so far; ``due_ps``: when the newest of them was ready; ``row``: in the engine."""
+    """An open request. ``tokens``: out so far; ``due_ps``: when the newest was ready; ``row``: in the engine."""
 
     asked: Asked
     out: int
@@ -85,7 +85,6 @@ class World:
         self.space = 0
         self.keys: dict[str, int] = {}
         self.schemas: set[str] = set()
-        self.idle = asyncio.Event()
 
     def now_s(self) -> float:
         """Virtual seconds."""
