@@ -2,18 +2,24 @@
 
 import gzip
 import json
+import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import duckdb
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import zstandard
 
+from ridgeline.bundle import store
 from ridgeline.bundle.find import find
 from ridgeline.bundle.open import open_sources, read_sources
 from ridgeline.bundle.readin import OnProgress
 from ridgeline.bundle.store import cited_lines, embed_lines, embedded_blob, write_bundle
 from ridgeline.bundle.view import View
+from ridgeline.ladder.diagnose import diagnose
 from ridgeline.model.errors import InputError
 from ridgeline.model.tables import TABLES
 from ridgeline.signals.rows import Reading
@@ -225,22 +231,162 @@ def test_a_folder_with_something_else_in_it_is_not_touched(incident: Path, tmp_p
 
 def test_a_bundle_is_replaced_whole(incident: Path, tmp_path: Path) -> None:
     stored(incident, tmp_path / "out")
-    write(tmp_path, "out/tables/stale.parquet", "x")
-    (incident / "requests.log.zst").unlink()
+    for stale in ("out/tables/stale.parquet", "out/diagnosis.json", "out/my-notes.txt"):
+        write(tmp_path, stale, "x")
+    write(incident, "more.log", SERVER_LOG.replace("03:59", "04:59"))
     _, bundle = stored(incident, tmp_path / "out")
-    assert bundle.query("SELECT count(*) FROM requests") == [(0,)]
+    assert bundle.query("SELECT count(*) FROM batches") == [(80,)]
     assert not (tmp_path / "out/tables/stale.parquet").exists()
+    assert not (tmp_path / "out/diagnosis.json").exists()
+    assert (tmp_path / "out/my-notes.txt").read_text() == "x"
+    assert [p.name for p in tmp_path.iterdir() if p.name.startswith(".")] == []
 
 
-def test_a_damaged_or_newer_bundle_says_so(incident: Path, tmp_path: Path) -> None:
+def test_the_last_copy_of_evidence_is_not_replaced_unasked(incident: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     stored(incident, out)
-    (out / "tables/batches.parquet").write_bytes(b"PAR1 but not really")
-    with pytest.raises(InputError, match=r"batches\.parquet: is damaged"):
+    (incident / "requests.log.zst").unlink()
+    with pytest.raises(InputError, match=r"1 of 2 sources that are not among these \(requests\.log\.zst\)"):
+        stored(incident, out)
+    assert open_sources([str(out)]).query("SELECT count(*) FROM requests") == [(6,)]
+    _, bundle = stored(incident, out, force=True)
+    assert bundle.query("SELECT count(*) FROM requests") == [(0,)]
+
+
+def test_half_a_bundle_is_never_seen(incident: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    out = tmp_path / "out"
+    stored(incident, out)
+    before = {p.relative_to(out): p.read_bytes() for p in out.rglob("*") if p.is_file()}
+    view, sources = read_sources(find([str(incident)]), hash_all=True)
+    written = store._write
+
+    def stops(con: duckdb.DuckDBPyConnection, table: str, folder: Path) -> int:
+        # what another command sees while this one is half-way, and after it died there
+        assert {p.relative_to(out): p.read_bytes() for p in out.rglob("*") if p.is_file()} == before
+        if table == "requests":
+            raise OSError(28, "No space left on device")
+        return written(con, table, folder)
+
+    monkeypatch.setattr(store, "_write", stops)
+    with pytest.raises(InputError, match="No space left on device"):
+        write_bundle(view, sources, out)
+    assert {p.relative_to(out): p.read_bytes() for p in out.rglob("*") if p.is_file()} == before
+    assert [p.name for p in tmp_path.iterdir() if p.name.startswith(".")] == []
+
+
+def test_what_a_killed_run_left_is_swept_and_a_live_one_left_alone(incident: Path, tmp_path: Path) -> None:
+    gone = subprocess.Popen(["true"])
+    gone.wait()
+    write(tmp_path, f".out.partial-{gone.pid}/tables/x", "x")
+    write(tmp_path, ".out.partial-1/tables/x", "x")
+    stored(incident, tmp_path / "out")
+    assert [p.name for p in tmp_path.iterdir() if p.name.startswith(".")] == [".out.partial-1"]
+
+
+@pytest.mark.parametrize("damage", [b"", b"{", b'{"schema": "ridgeline.bund', b"\0" * 400, b"[1]", b'{"tables": 3}'])
+def test_a_damaged_manifest_is_no_plain_folder(incident: Path, tmp_path: Path, damage: bytes) -> None:
+    out = tmp_path / "out"
+    stored(incident, out)
+    (out / "manifest.json").write_bytes(damage)
+    with pytest.raises(InputError, match=r"out: damaged manifest\.json of a bundle \(.*ingest the sources again"):
         open_sources([str(out)])
+    with pytest.raises(InputError, match=r"damaged bundle.*--force"):
+        stored(incident, out)
+    (out / "manifest.json").unlink()
+    with pytest.raises(InputError, match=r"has the tables of a bundle and no manifest\.json"):
+        open_sources([str(out)])
+    _, bundle = stored(incident, out, force=True)
+    assert bundle.query("SELECT count(*) FROM requests") == [(6,)]
+
+
+def test_a_newer_bundle_says_so(incident: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    stored(incident, out)
     (out / "manifest.json").write_text('{"schema": "ridgeline.bundle/9"}')
     with pytest.raises(InputError, match=r"schema ridgeline\.bundle/9"):
         open_sources([str(out)])
+
+
+def _cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-20])
+
+
+def _replace(path: Path) -> None:
+    pq.write_table(pq.read_table(path).slice(1), path)
+
+
+def _other(path: Path) -> None:
+    table = pq.read_table(path)
+    pq.write_table(pa.table({name: ["?"] * len(table) for name in table.column_names}), path)
+
+
+@pytest.mark.parametrize(
+    ("harm", "why"),
+    [
+        (Path.unlink, "is missing (40 rows)"),
+        (_cut, "is damaged ("),
+        (_replace, "holds 39 rows where the manifest has 40"),
+    ],
+)
+def test_a_lost_table_is_said_and_the_rest_is_read(
+    incident: Path, tmp_path: Path, harm: Callable[[Path], None], why: str
+) -> None:
+    out = tmp_path / "out"
+    stored(incident, out)
+    harm(out / "tables/batches.parquet")
+    view = open_sources([str(out)])
+    assert view.query("SELECT count(*) FROM batches") == [(0,)]
+    assert view.query("SELECT count(*) FROM requests") == [(6,)]
+    ((path, kind, rows, unparsed, errors, notes),) = view.query(
+        "SELECT path, kind, rows, unparsed, unparsed_errors, notes FROM sources ORDER BY source"
+    )[2:]
+    assert (path, kind, rows, unparsed, errors) == ("tables/batches.parquet", "lost table", 0, 1, 1)
+    assert why in notes[0]
+    assert view.query("SELECT severity FROM unread") == [("error",)]
+
+
+def test_a_log_whose_events_are_lost_was_not_watched_for_them(incident: Path, tmp_path: Path) -> None:
+    # long and calm enough that it would be called healthy
+    write(incident, "server.log", "".join(DECODE.format(second=n % 60, running=3, queue=0) for n in range(40)))
+    write(incident, "access.log", '[2026-11-30 03:59:01] INFO:     1.2.3.4:5 - "POST /generate HTTP/1.1" 200 OK\n')
+    (incident / "server.log.gz").unlink()
+    out = tmp_path / "out"
+    stored(incident, out)
+    (out / "tables/events.parquet").unlink()
+    view = open_sources([str(out)])
+    assert {kind for (kind,) in view.query("SELECT kind FROM sources")} == {
+        "log, events lost",
+        "request-log",
+        "lost table",
+    }
+    diagnosis = diagnose(view)
+    assert diagnosis.verdict != "healthy"
+    lost = [c for c in diagnosis.coverage if c.kind == "lost table"]
+    assert [(c.source, c.rows, c.unparsed) for c in lost] == [("tables/events.parquet", 0, 1)]
+
+
+def test_the_sources_of_a_bundle_are_known_from_its_manifest_too(incident: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    stored(incident, out)
+    _cut(out / "tables/sources.parquet")
+    view = open_sources([str(out)])
+    assert view.query("SELECT path, kind FROM sources ORDER BY source") == [
+        ("requests.log.zst", "request-log"),
+        ("server.log.gz", "log"),
+        ("tables/sources.parquet", "lost table"),
+    ]
+    for path in (out / "tables").iterdir():
+        path.write_bytes(b"PAR1 but not really")
+    with pytest.raises(InputError, match="no table of this bundle can be read"):
+        open_sources([str(out)])
+
+
+def test_a_table_with_words_for_numbers_is_a_line_not_a_crash(incident: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    stored(incident, out)
+    _other(out / "tables/batches.parquet")
+    with pytest.raises(duckdb.ConversionException):  # which `watched` turns into one line
+        open_sources([str(out)]).query("SELECT sum(usage) FROM batches")
 
 
 def test_a_bundle_of_an_older_shape_has_nulls_in_new_columns(incident: Path, tmp_path: Path) -> None:

@@ -171,7 +171,14 @@ def test_a_bundle_with_flipped_bits_is_one_line(good: Path, tmp_path: Path) -> N
     for at in range(8, len(data) // 2, 3):
         data[at] ^= 0xFF
     table.write_bytes(bytes(data))
+    status, out, err = run("diagnose", str(bundle), "--format", "json")
+    assert (status, err) == (3, "")
+    lost = [row for row in json.loads(out)["coverage"] if row["kind"] == "lost table"]
+    assert [(row["source"], row["rows"], row["unparsed"]) for row in lost] == [("tables/batches.parquet", 0, 1)]
+    table.write_bytes(b"")
+    (bundle / "manifest.json").write_text("{")
     status, _, err = run("diagnose", str(bundle))
     assert status == 1
-    assert "Traceback" not in err
-    assert "ingest" in err
+    assert "damaged manifest.json of a bundle" in err
+    assert "ingest the sources again" in err
+    assert err.count("\n") == 1

@@ -32,6 +32,27 @@ def test_a_bundle_is_not_ingested_again(tmp_path: Path, capsys: pytest.CaptureFi
     assert "is a bundle already" in capsys.readouterr().err
 
 
+def test_replacing_a_bundle_is_said_and_losing_sources_needs_force(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log, other, out = tmp_path / "server.log", tmp_path / "other.log", tmp_path / "bundle"
+    log.write_text(LOG)
+    other.write_text(LOG.replace("03:", "05:"))
+    assert run("ingest", log, "-o", out) == 0
+    assert "replaced" not in capsys.readouterr().out
+    assert run("ingest", log, other, "-o", out) == 0
+    assert "the bundle that was there was replaced" in capsys.readouterr().out
+    assert run("ingest", other, "-o", out) == 1
+    error = capsys.readouterr().err
+    assert "1 of 2 sources that are not among these (server.log)" in error
+    assert "--force" in error
+    assert run("ingest", other, "-o", out, "--force") == 0
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "notes.txt").write_text("keep")
+    assert run("ingest", log, "-o", tmp_path / "mine") == 1
+    assert "holds something else than a bundle" in capsys.readouterr().err
+
+
 def test_a_label_and_a_zone_are_taken(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     log, out = tmp_path / "x.log", tmp_path / "bundle"
     log.write_text(LOG)

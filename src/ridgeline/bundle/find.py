@@ -13,9 +13,11 @@ from pathlib import Path
 from typing import Final
 
 from ridgeline.model.errors import InputError
+from ridgeline.model.tables import TABLES
 from ridgeline.signals.stream import Blob, standard_input
 
 MANIFEST: Final = "manifest.json"
+MANIFEST_BYTES: Final = 16 << 20
 BUNDLE_SCHEMA: Final = "ridgeline.bundle/"
 ROLES: Final = ("unified", "prefill", "decode", "gateway", "client")
 
@@ -83,10 +85,17 @@ def label_of(text: str) -> Label:
 
 
 def is_bundle(path: Path) -> bool:
-    """True where the folder holds a manifest that Ridgeline wrote."""
+    """True where the folder holds what Ridgeline wrote: its manifest, or tables, even where the manifest is damaged."""
+    if _manifest_names_us(path / MANIFEST):
+        return True
+    tables = path / "tables"
+    return tables.is_dir() and any((tables / f"{table}.parquet").is_file() for table in TABLES)
+
+
+def _manifest_names_us(path: Path) -> bool:
     try:
-        with (path / MANIFEST).open("rb") as f:
-            return BUNDLE_SCHEMA.encode() in f.read(4096)
+        with path.open("rb") as f:
+            return BUNDLE_SCHEMA.encode() in f.read(MANIFEST_BYTES)
     except OSError:
         return False
 

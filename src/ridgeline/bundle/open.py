@@ -1,22 +1,18 @@
 """What every command opens: raw files or a bundle → a `View`."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import tzinfo
-from pathlib import Path
-from typing import Any
 
 import duckdb
 
 from ridgeline.bundle.assemble import assemble
-from ridgeline.bundle.find import BUNDLE_SCHEMA, MANIFEST, Found, find
-from ridgeline.bundle.raw import SQL_TYPES, columns_sql, connect, parquet
+from ridgeline.bundle.find import Found, find
+from ridgeline.bundle.raw import connect
 from ridgeline.bundle.readin import OnProgress, Source, read_all
 from ridgeline.bundle.spill import SMALL_BYTES, Spill
+from ridgeline.bundle.stored import open_bundle as open_bundle
 from ridgeline.bundle.view import View
-from ridgeline.model.errors import InputError
-from ridgeline.model.tables import TABLES
 
 
 def open_sources(
@@ -53,31 +49,6 @@ def read_sources(
     con = connect(spill.folder if spill.large else None)
     assemble(con, spill, sources)
     return _view(con, spill, found.notes), sources
-
-
-def open_bundle(folder: Path) -> View:
-    """A view over a stored bundle. Raises InputError where it is of another schema or damaged."""
-    try:
-        manifest: dict[str, Any] = json.loads((folder / MANIFEST).read_bytes())
-    except (OSError, ValueError) as e:
-        raise InputError(f"{folder}/{MANIFEST}: cannot be read ({e}); ingest the sources again") from e
-    if manifest.get("schema") != f"{BUNDLE_SCHEMA}1":
-        schema = manifest.get("schema")
-        raise InputError(f"{folder}: is a bundle of schema {schema}; this version reads {BUNDLE_SCHEMA}1")
-    con = connect()
-    for table in TABLES:
-        path = folder / "tables" / f"{table}.parquet"
-        if not path.exists():
-            empty = ", ".join(f'CAST(NULL AS {SQL_TYPES[t]}) AS "{n}"' for n, t in TABLES[table].items())
-            con.execute(f'CREATE TABLE "{table}" AS SELECT {empty} LIMIT 0')
-            continue
-        source = parquet([path.resolve()])
-        try:
-            present = con.sql(f"SELECT * FROM {source} LIMIT 0").to_arrow_table().column_names
-        except duckdb.Error as e:
-            raise InputError(f"{path}: is damaged ({str(e).splitlines()[0][:200]}); ingest the sources again") from e
-        con.execute(f'CREATE VIEW "{table}" AS SELECT {columns_sql(table, present)} FROM {source}')
-    return _view(con, None, tuple(manifest.get("notes", ())))
 
 
 def _view(con: duckdb.DuckDBPyConnection, keep: object, notes: tuple[str, ...]) -> View:

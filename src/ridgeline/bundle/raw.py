@@ -45,13 +45,20 @@ def parquet(paths: Iterable[Path], numbered: bool = False) -> str:
     return f"read_parquet([{files}], union_by_name = true{extra})"
 
 
-def columns_sql(table: str, present: Iterable[str]) -> str:
-    """The select list that gives every column of `table`, null where `present` lacks it."""
+def columns_sql(table: str, present: Iterable[str], cast: bool = False) -> str:
+    """The select list that gives every column of `table`, null where `present` lacks it.
+
+    With `cast` each column gets its type, so that a file with others fails here and not in some later statement.
+    """
     there = set(present)
+    said = {name: f'CAST("{name}" AS {kind}) AS "{name}"' if cast else f'"{name}"' for name, kind in _types(table)}
     return ", ".join(
-        f'"{name}"' if name in there else f'CAST(NULL AS {SQL_TYPES[kind]}) AS "{name}"'
-        for name, kind in TABLES[table].items()
+        said[name] if name in there else f'CAST(NULL AS {kind}) AS "{name}"' for name, kind in _types(table)
     )
+
+
+def _types(table: str) -> list[tuple[str, str]]:
+    return [(name, SQL_TYPES[kind]) for name, kind in TABLES[table].items()]
 
 
 def expose(con: duckdb.DuckDBPyConnection, spill: Spill, table: str) -> None:

@@ -2,7 +2,6 @@
 
 import gzip
 import json
-import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -11,7 +10,8 @@ import duckdb
 
 from ridgeline import __version__
 from ridgeline.bundle.cite import lines_of
-from ridgeline.bundle.find import BUNDLE_SCHEMA, MANIFEST, is_bundle
+from ridgeline.bundle.find import BUNDLE_SCHEMA, MANIFEST
+from ridgeline.bundle.place import placed
 from ridgeline.bundle.raw import literal
 from ridgeline.bundle.readin import Source
 from ridgeline.bundle.redact import install, key_id, load_key, redacted_sql, scrubbed, uninstall, without_prompts
@@ -22,8 +22,6 @@ from ridgeline.signals.stream import Blob
 
 ORDER: Final[dict[str, str]] = {"sources": "source", "requests": "request", "request_attrs": "source, line, name"}
 
-OURS: Final = frozenset((MANIFEST, "tables", "sources"))  # a folder with only these is a bundle that was not finished
-
 
 def write_bundle(
     view: View,
@@ -33,21 +31,34 @@ def write_bundle(
     embed: bool = False,
     keep_text: bool = False,
     key_file: Path | None = None,
+    force: bool = False,
 ) -> dict[str, int]:
-    """Write every table that has rows, and the manifest last, so that a folder with a manifest is whole.
+    """Write every table that has rows, and the manifest last, in a place of its own, and put it where `out` is at once.
 
     `embed` copies the sources in (gzip, secrets cut out, prompts only with `keep_text`). Returns rows per table.
-    Raises InputError where `out` holds something else or cannot be written.
+    Raises InputError where `out` holds something else, where it is a bundle of sources that are not among these (but
+    with `force`), or where it cannot be written.
     """
     key = None if keep_text else load_key(key_file)
-    tables = _fresh(out)
+    with placed(out, {s.sha256 for s in sources if s.sha256}, force) as folder:
+        return _fill(view, sources, folder, key, embed, keep_text)
+
+
+def _fill(
+    view: View, sources: Sequence[Source], folder: Path, key: bytes | None, embed: bool, keep_text: bool
+) -> dict[str, int]:
+    tables = folder / "tables"
+    tables.mkdir()
     con = view.con.cursor()
     install(con, key)
     try:
         rows = {table: count for table in TABLES if (count := _write(con, table, tables))}
+    except duckdb.IOException as e:
+        reason = str(e).splitlines()[0][:200]
+        raise InputError(f"the tables of the bundle cannot be written ({reason}); give another folder") from e
     finally:
         uninstall(con)
-    embedded = [_embed(s, out, keep_text) for s in sources] if embed else [None] * len(sources)
+    embedded = [_embed(s, folder, keep_text) for s in sources] if embed else [None] * len(sources)
     manifest = {
         "schema": f"{BUNDLE_SCHEMA}1",
         "ridgeline": __version__,
@@ -57,7 +68,7 @@ def write_bundle(
         "sources": [_source(s, name) for s, name in zip(sources, embedded, strict=True)],
         "notes": [note.replace(str(Path.home()), "~") for note in view.notes],
     }
-    _dump(out / MANIFEST, manifest)
+    _dump(folder / MANIFEST, manifest)
     return rows
 
 
@@ -84,24 +95,6 @@ def embed_lines(out: Path, cited: Iterable[tuple[str, Mapping[int, str]]], keep_
 def cited_lines(sources: Sequence[Source], cited: Mapping[int, Sequence[int]]) -> list[tuple[str, dict[int, str]]]:
     """Source number → line numbers, read back from the raw files: what `embed_lines` takes."""
     return [(s.blob.shown, lines_of(s.blob, cited[s.reading.source])) for s in sources if s.reading.source in cited]
-
-
-def _fresh(out: Path) -> Path:
-    """The empty `tables/` folder of a new bundle; a bundle that was there is replaced, anything else refused."""
-    try:
-        if out.exists() and not out.is_dir():
-            raise InputError(f"{out}: is a file; give a folder for the bundle")
-        if out.is_dir() and any(out.iterdir()):
-            if not is_bundle(out) and {p.name for p in out.iterdir()} - OURS:
-                raise InputError(f"{out}: holds something else than a bundle; give a new folder")
-            (out / MANIFEST).unlink(missing_ok=True)
-            for name in ("tables", "sources"):
-                shutil.rmtree(out / name, ignore_errors=True)
-        tables = out / "tables"
-        tables.mkdir(parents=True, exist_ok=True)
-    except OSError as e:
-        raise InputError(f"{out}: cannot be written ({e.strerror}); give another folder") from e
-    return tables
 
 
 def _source(source: Source, embedded: str | None) -> dict[str, Any]:

@@ -11,6 +11,7 @@ def ingest(
     output: Annotated[Path, Parameter(name=["--output", "-o"])],
     embed: bool = False,
     keep_text: bool = False,
+    force: bool = False,
     tz: str | None = None,
     year: int | None = None,
     label: tuple[str, ...] = (),
@@ -29,6 +30,8 @@ def ingest(
         Copy the sources in; secrets are cut out, prompts too unless --keep-text; ids stay as they are.
     keep_text
         Leave prompts and ids readable instead of hashing them.
+    force
+        Replace a bundle even where it has sources that are not given this time.
     tz
         Zone of log times that name none, such as Asia/Shanghai or +08:00.
     year
@@ -40,8 +43,9 @@ def ingest(
     quiet
         Print nothing but errors.
     """
-    from ridgeline.bundle.find import find
+    from ridgeline.bundle.find import find, is_bundle
     from ridgeline.bundle.open import read_sources
+    from ridgeline.bundle.place import refuse
     from ridgeline.bundle.store import write_bundle
     from ridgeline.cli.progress import progress
     from ridgeline.cli.sources import said, zone_of
@@ -50,12 +54,15 @@ def ingest(
     found = find(sources, label)
     if found.bundle is not None:
         raise InputError(f"{found.bundle}: is a bundle already; give the raw sources")
+    refuse(output)  # before anything is read, which may take minutes
+    replaced = is_bundle(output)
     with progress(quiet) as on_progress:
         view, read = read_sources(found, tz=zone_of(tz), year=year, hash_all=True, on_progress=on_progress)
-        rows = write_bundle(view, read, output, embed=embed, keep_text=keep_text)
+        rows = write_bundle(view, read, output, embed=embed, keep_text=keep_text, force=force)
     if not quiet:
         print(said(view, format))
         if format == "text":
             total = sum(rows.values())
-            print(f"\n{output}: {len(read)} sources, {total:,} rows in {len(rows)} tables")
+            again = "; the bundle that was there was replaced" if replaced else ""
+            print(f"\n{output}: {len(read)} sources, {total:,} rows in {len(rows)} tables{again}")
     return 0
