@@ -60,7 +60,7 @@ def read(blob: Blob, reading: Reading) -> Iterator[Rows]:
     if lost:
         yield unread_rows(reading, lost)
     if dump.kind == "crash-dump":
-        yield _event(dump, reading)
+        yield _events(dump, reading)
 
 
 def _body(r: DumpedRequest) -> str:
@@ -116,19 +116,26 @@ def _settings(dump: Dump, reading: Reading) -> Iterator[Rows]:
     yield from config_rows(reading, rows)
 
 
-def _event(dump: Dump, reading: Reading) -> Rows:
-    """The happening: requests were written out before the API server ended."""
+def _events(dump: Dump, reading: Reading) -> Rows:
+    """The happening: requests were written out before the API server ended. With requests still open it was a crash.
+
+    The engine writes such a dump when a child died, a task raised, or it was told to end while unhealthy (SIGNALS §5);
+    with nothing open the last of these may be an orderly end, so that no crash is claimed.
+    """
     reading.saw(dump.crash_ts, dump.crash_ts)
-    counts = f"{dump.finished} finished and {dump.unfinished} unfinished requests"
-    event = {
-        "ts": dump.crash_ts,
-        "kind": "crash-dump",
-        "severity": "fatal",
-        "count": len(dump.requests),
-        "value": float(dump.unfinished),
-        "text": f"crash dump written: {counts}",
-        "template": "crash dump written: <n> finished and <n> unfinished requests",
-        "source": reading.source,
-        "line": 1,
-    }
-    return rows_of("events", {name: [value] for name, value in event.items()})
+    text = f"crash dump written: {dump.finished} finished and {dump.unfinished} unfinished requests"
+    kinds = [("crash-dump", "info"), *([("crash", "fatal")] if dump.unfinished else [])]
+    n = len(kinds)
+    return rows_of(
+        "events",
+        {
+            "ts": [dump.crash_ts] * n,
+            "kind": [kind for kind, _ in kinds],
+            "severity": [severity for _, severity in kinds],
+            "count": [len(dump.requests)] * n,
+            "text": [text] * n,
+            "template": ["crash dump written: <n> finished and <n> unfinished requests"] * n,
+            "source": [reading.source] * n,
+            "line": [next((r.number for r in dump.requests if r.finished is False), 1)] * n,
+        },
+    )
