@@ -59,9 +59,8 @@ def test_the_openai_client_works_unchanged(server: Served) -> None:
 
 
 def test_generate_answers_text_ids_and_batches(server: Served) -> None:
-    one = server.json(
-        "/generate", {"text": "hello there", "sampling_params": {"max_new_tokens": 7, "ignore_eos": True}}
-    )
+    asked = {"text": "hello there", "sampling_params": {"max_new_tokens": 7, "ignore_eos": True}}
+    one = server.json("/generate", asked)
     assert one["meta_info"]["completion_tokens"] == 7 == len(one["output_ids"])
     assert one["meta_info"]["finish_reason"] == {"type": "length", "length": 7}
     many = server.json("/generate", {"input_ids": [[1, 2, 3], [4, 5]], "sampling_params": {"max_new_tokens": 2}})

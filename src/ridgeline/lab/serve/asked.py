@@ -151,8 +151,8 @@ def of_openai(body: Any, headers: Mapping[str, str], now_s: float, peer: str, ch
         limit = number(body, "max_completion_tokens", int, number(body, "max_tokens", int))
     else:
         given = body.get("prompt")
-        several = isinstance(given, list) and bool(given) and not isinstance(given[0], int)
-        prompts = [prompt_ids(p, "prompt") for p in (given if several and isinstance(given, list) else [given])]
+        parts: list[Any] = given if isinstance(given, list) and given and not isinstance(given[0], int) else [given]
+        prompts = [prompt_ids(p, "prompt") for p in parts]
         limit = number(body, "max_tokens", int, DEFAULT_NEW)
     count = choices_of(number(body, "n", int, 1))
     form = body.get("response_format")
@@ -187,7 +187,8 @@ def of_generate(body: Any, headers: Mapping[str, str], now_s: float, peer: str) 
         raise Refused("give either text or input_ids")
     given = text if ids is None else ids
     batch = isinstance(given, list) and (ids is None or (bool(given) and isinstance(given[0], list)))
-    prompts = [prompt_ids(p, "text" if ids is None else "input_ids") for p in (given if batch else [given])]
+    parts: list[Any] = given if batch and isinstance(given, list) else [given]
+    prompts = [prompt_ids(p, "text" if ids is None else "input_ids") for p in parts]
     params = body.get("sampling_params")
     each = params if isinstance(params, list) else [params] * len(prompts)
     if len(each) != len(prompts):
