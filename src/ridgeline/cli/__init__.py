@@ -23,10 +23,18 @@ VERBS: Final = (
     ("diagnose", "classes", "ridgeline.cli.classes:classes", "Which classes of requests are slow, and by how much."),
     ("diagnose", "prefix", "ridgeline.cli.prefix:prefix", "What a prefix cache could reuse, and what was lost."),
     ("diagnose", "causes", "ridgeline.cli.causes:causes", "The closed list of causes, or one of them as a page."),
+    ("compare", "compare", "ridgeline.cli.compare:compare", "Did the fix work: recovered, worse, or cannot be told."),
     ("simulate", "scenario", "ridgeline.cli.scenario:scenario", "Make traffic: generated, or from a trace or a log."),
     ("simulate", "sample", "ridgeline.cli.sample:sample", "The traffic of recorded evidence as a scenario."),
     ("simulate", "simulate", "ridgeline.cli.simulate:simulate", "Run a scenario under given scheduler settings."),
     ("simulate", "fidelity", "ridgeline.cli.fidelity:fidelity", "How far the simulator can be trusted here."),
+    (
+        "replay",
+        "dump",
+        "ridgeline.cli.dump:dump",
+        "List, show and convert request and crash dumps; nothing in them runs.",
+    ),
+    ("replay", "replay", "ridgeline.cli.replay:replay", "Send recorded requests again at their times, and compare."),
     ("output", "report", "ridgeline.cli.report:report", "The incident as one self-contained page."),
     ("lab", "lab", "ridgeline.cli.lab:lab", "Record labelled incidents in virtual time; score diagnose."),
 )
