@@ -115,7 +115,9 @@ CAUSES: Final = (
         twins=(Twin("cache.eviction", must("scattered", "is", True)),),
         explains=("cache.eviction", "cache.flushed", *FOLLOWS),
         comparative=True,
-        remedies=(Remedy("fix", "route by prefix or key", "--policy cache_aware", False, None, "hot spots"),),
+        remedies=(
+            Remedy("fix", "route by prefix or key at the gateway", "--policy cache_aware", False, None, "hot spots"),
+        ),
         source_entry=("the gateway",),
         route="simulate",
         statement="cause.cache.scattered-routing",
@@ -146,8 +148,8 @@ CAUSES: Final = (
         remedies=(
             Remedy(
                 "fix",
-                "switch the prefix cache on, or use a cache class that serves this model",
-                "--disable-radix-cache (remove)",
+                "start without this flag; where it is not set, use a cache class that serves this model",
+                "--disable-radix-cache",
                 True,
             ),
         ),

@@ -170,8 +170,15 @@ CAUSES: Final = (
         remedies=(
             Remedy(
                 "fix",
-                "give decode a share between prefills",
-                "--enable-mixed-chunk or --prefill-decode-interval",
+                "let decodes ride along with each prefill chunk",
+                "--enable-mixed-chunk",
+                True,
+                "time to first token",
+            ),
+            Remedy(
+                "fix",
+                "give decode some steps between prefills",
+                "--prefill-decode-interval 4",
                 True,
                 "time to first token",
             ),

@@ -132,7 +132,14 @@ CAUSES: Final = (
             must("told_aborts", ">=", 1),
         ),
         supporting=(helps("pd_queue", ">=", 1, queue="prealloc"),),
-        remedies=(Remedy("fix", "shorten the hold", "SGLANG_DISAGGREGATION_DEFERRED_DECODE_KV_RELEASE_TIMEOUT", True),),
+        remedies=(
+            Remedy(
+                "fix",
+                "shorten the hold (30 s by default)",
+                "SGLANG_DISAGGREGATION_DEFERRED_DECODE_KV_RELEASE_TIMEOUT=10",
+                True,
+            ),
+        ),
         source_entry=DECODE,
         route="replay",
         statement="cause.disagg.abort-hold",
@@ -156,7 +163,14 @@ CAUSES: Final = (
         required=(must("event_count", ">=", 1, kinds="room-mismatch"),),
         supporting=(helps("transfer_failures", ">=", 1),),
         explains=("disagg.bootstrap", "fault.wrong-output"),
-        remedies=(Remedy("fix", "make gateway and servers agree on room to rank", "--load-balance-method", True),),
+        remedies=(
+            Remedy(
+                "fix",
+                "make gateway and servers agree on which rank serves a room",
+                "--load-balance-method follow_bootstrap_room",
+                True,
+            ),
+        ),
         source_entry=DECODE,
         route="replay",
         statement="cause.disagg.room-mismatch",
@@ -180,7 +194,15 @@ CAUSES: Final = (
         required=(must("event_count", ">=", 1, kinds="staging"),),
         supporting=(helps("pd_queue", ">=", 1, queue="inflight"),),
         explains=("disagg.transfer-slow", "disagg.transfer-stuck"),
-        remedies=(Remedy("fix", "a larger staging pool", "SGLANG_DISAGG_STAGING_POOL_SIZE_MB", True, "device memory"),),
+        remedies=(
+            Remedy(
+                "fix",
+                "a larger staging pool (4096 MB by default)",
+                "SGLANG_DISAGG_STAGING_POOL_SIZE_MB=8192",
+                True,
+                "device memory",
+            ),
+        ),
         source_entry=("disaggregation/common/",),
         route="config",
         statement="cause.disagg.staging",

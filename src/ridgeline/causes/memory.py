@@ -10,8 +10,8 @@ from ridgeline.model.cause import Cause, Remedy, Twin
 QUEUED: Final = must("queued", "is", True)
 RAISE: Final = Remedy(
     "fix",
-    "give the pool more of the device",
-    "--mem-fraction-static (raise)",
+    "give the pool more of the device: raise its share",
+    "--mem-fraction-static",
     True,
     None,
     "CUDA OOM outside the pool when nothing is left for activations",
@@ -89,7 +89,11 @@ CAUSES: Final = (
         ),
         remedies=(
             Remedy(
-                "mitigate-now", "admit less at once", "--schedule-conservativeness (raise)", True, "running requests"
+                "mitigate-now",
+                "admit less at once: raise the conservativeness",
+                "--schedule-conservativeness",
+                True,
+                "running requests",
             ),
             RAISE,
         ),
@@ -151,7 +155,10 @@ CAUSES: Final = (
                 "throughput",
             ),
             Remedy(
-                "fix", "outside the pool: lower the pool's share; inside it: raise it", "--mem-fraction-static", True
+                "fix",
+                "lower the pool's share where CUDA ran out outside the pool; raise it where the pool itself did",
+                "--mem-fraction-static",
+                True,
             ),
         ),
         source_entry=("mem_cache/allocator.py", "managers/schedule_batch.py"),
@@ -265,7 +272,10 @@ CAUSES: Final = (
             "decode.batch-growth",
             "cache.eviction",
         ),
-        remedies=(RAISE, Remedy("fix", "check what bounds the pool", "--max-total-tokens", True)),
+        remedies=(
+            RAISE,
+            Remedy("fix", "raise or drop the limit on the pool's tokens, where one is set", "--max-total-tokens", True),
+        ),
         source_entry=("model_executor/model_runner.py",),
         route="config",
         statement="cause.memory.pool-misconfigured",

@@ -157,9 +157,7 @@ CAUSES: Final = (
         ),
         scope_by=("lora",),
         remedies=(
-            Remedy(
-                "fix", "allow more adapters in one batch", "--max-loras-per-batch (vLLM: --max-loras)", True, "KV pool"
-            ),
+            Remedy("fix", "allow more adapters in one batch", "--max-loras-per-batch", True, "KV pool"),
             Remedy("fix", "route one adapter's requests to the same server", None, False, None, "hot spots"),
         ),
         source_entry=("lora/lora_manager.py", "managers/schedule_policy.py"),

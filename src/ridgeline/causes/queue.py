@@ -184,10 +184,17 @@ CAUSES: Final = (
         remedies=(
             Remedy(
                 "fix",
-                "let short prompts pass long ones, or cut the chunk so that others fit beside it",
-                "--schedule-policy / --chunked-prefill-size",
+                "cut long prompts into smaller chunks so that others fit beside them",
+                "--chunked-prefill-size 2048",
                 True,
                 "throughput of long prompts",
+            ),
+            Remedy(
+                "fix",
+                "let short prompts pass long ones",
+                "--schedule-policy shortest-prefill-first",
+                True,
+                None,
                 "starving long prompts",
             ),
             Remedy("fix", "send long prompts to servers of their own", None, False, None, "cost"),

@@ -54,7 +54,7 @@ CAUSES: Final = (
             Remedy(
                 "fix",
                 "balance by load with affinity as a preference only",
-                "--load-balance-method / gateway policy",
+                "--load-balance-method total_requests",
                 True,
                 "cache hits",
             ),
