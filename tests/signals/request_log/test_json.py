@@ -109,6 +109,15 @@ def test_level_0_and_1_say_whether_parameters_were_visible() -> None:
     assert (first["event"], first["state"]) == ("received", "received")
 
 
+def test_the_modality_is_known_although_the_data_is_never_logged() -> None:
+    rows = [received("a", modalities=["image"]), received("b", modalities=[]), received("c", modalities="video")]
+    for row in rows:
+        for name in ("text", "input_ids", "image_data", "video_data", "audio_data"):
+            del row["obj"][name]
+    _, tables = tables_of(bare(*rows))
+    assert [row.get("modality") for row in tables["records"]] == ["image", None, None]
+
+
 def test_lengths_of_truncated_inputs_are_not_known() -> None:
     _, tables = tables_of(
         bare(

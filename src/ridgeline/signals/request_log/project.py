@@ -96,6 +96,8 @@ SELECT
         WHEN obj.video_data IS NOT NULL THEN 'video'
         WHEN obj.image_data IS NOT NULL THEN 'image'
         WHEN obj.audio_data IS NOT NULL THEN 'audio'
+        -- the data itself is never logged; what kinds it was of is
+        WHEN json_array_length(obj.modalities) > 0 THEN json_extract_string(obj.modalities, '$[0]')
         WHEN obj.text IS NOT NULL OR obj.input_ids IS NOT NULL THEN 'text'
     END AS modality,
     coalesce(obj.lora_path, obj.lora_id) AS lora,
@@ -196,7 +198,10 @@ SELECT
     meta.prompt_tokens AS prompt_tokens,
     nullif(length(obj.text), 2051) AS prompt_chars,
     FALSE AS params_logged,
-    CASE WHEN obj.text IS NOT NULL THEN 'text' END AS modality,
+    CASE
+        WHEN json_array_length(obj.modalities) > 0 THEN json_extract_string(obj.modalities, '$[0]')
+        WHEN obj.text IS NOT NULL THEN 'text'
+    END AS modality,
     obj.routed_dp_rank AS dp_rank_asked,
     meta.dp_rank AS dp_rank,
     CASE
