@@ -6,8 +6,6 @@ from pathlib import Path
 import pytest
 
 from ridgeline.cli import main
-from ridgeline.cli.simulate import combinations
-from ridgeline.sim.settings import SettingError
 
 
 def run(*arguments: str) -> int:
@@ -58,10 +56,3 @@ def test_a_class_is_kept_alone_and_an_unknown_one_refused(tmp_path: Path, capsys
     assert "NAME=VALUE" in capsys.readouterr().err
     assert run("sample", str(log), "-o", str(made), "--class", "dp_rank_asked=7") == 1
     assert "no request of the traffic" in capsys.readouterr().err
-
-
-def test_combinations_are_the_cross_product_in_order() -> None:
-    assert combinations(()) == [()]
-    assert combinations(("a=1,2", "b=x")) == [("a=1", "b=x"), ("a=2", "b=x")]
-    with pytest.raises(SettingError):
-        combinations(("a=1,,2",))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -20,9 +18,6 @@ FROM requests
 WHERE rid IS NOT NULL
 ORDER BY rid
 """
-PLACES: Final = "SELECT count(DISTINCT server), count(*) FILTER (WHERE role IN ('prefill', 'decode')) FROM servers"
-FITTED_AT_MOST: Final = 4000
-"""Requests the time model is fitted on: the first of them."""
 
 
 def sample(
@@ -30,6 +25,7 @@ def sample(
     output: Annotated[Path, Parameter(name=["--out", "-o"])],
     class_: Annotated[tuple[str, ...], Parameter(name=["--class"])] = (),
     unpin: bool = False,
+    check: bool = True,
     label: tuple[str, ...] = (),
     tz: str | None = None,
     year: int | None = None,
@@ -47,6 +43,8 @@ def sample(
         NAME=VALUE, keep only such requests: routing_key, lora, priority, dp_rank, endpoint and others.
     unpin
         Forget which rank each request asked for, so that the balancing method decides.
+    check
+        Measure on held-out requests how true the simulator is; --no-check saves the time.
     label
         ROLE=FILE or ROLE:NAME=FILE where content does not tell.
     tz
@@ -56,36 +54,42 @@ def sample(
     quiet
         Print nothing but errors.
     """
-    import numpy as np
+    import sys
+    from dataclasses import replace
 
     from ridgeline.cli.evidence import watched
     from ridgeline.model.errors import InputError
-    from ridgeline.scenario.files import write_scenario
-    from ridgeline.scenario.from_bundle import traffic_of
-    from ridgeline.scenario.model import Scenario, ScenarioError, take
-    from ridgeline.sim.settings import SettingError, as_dict
+    from ridgeline.scenario.model import ScenarioError
+    from ridgeline.sim.settings import SettingError
+    from ridgeline.sim.warm import warm
+    from ridgeline.sim.whatif.basis import write_basis
+    from ridgeline.sim.whatif.ground import basis_of
 
     if any(source.startswith(("http://", "https://")) for source in sources):
         raise InputError("sample reads recorded runs: give files, a folder or a bundle")
+    warm(say=not quiet)
     with watched(sources, for_="60s", label=label, tz=tz, year=year, quiet=quiet) as view:
         try:
-            traffic = traffic_of(view)
-            settings, model, notes = fitted(view, traffic, quiet)
-            kept = chosen(view, traffic, class_)
-            made = take(traffic.scenario, kept)
+            tell = None if quiet else lambda text: print(f"{text} …", file=sys.stderr, flush=True)
+            basis = basis_of(view, check, tell)
+            count = basis.scenario.n
+            if class_ and basis.traffic is not None:
+                basis = basis.only(chosen(view, basis.traffic, class_))
+                part = f"only {' and '.join(class_)}: {basis.scenario.n} of {count} requests, a part of the load"
+                basis = replace(basis, notes=(*basis.notes, part))
             if unpin:
-                columns = {**made.columns, "dp_rank": np.full(made.n, -1, np.int64)}
-                made = Scenario(columns, made.offsets, made.segment_id, made.segment_tokens, made.source)
-            write_scenario(made, output)
-            beside = Path(f"{output}.json")
-            read = {"schema": "ridgeline.sample/1", "settings": as_dict(settings), "time_model": model, "notes": notes}
-            beside.write_text(json.dumps(read, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+                basis = basis.unpinned()
+            beside = write_basis(basis, output)
         except (ScenarioError, SettingError, OSError) as error:
             raise InputError(str(error)) from error
     if not quiet:
-        print(f"{output}: {made.n} of {traffic.n} requests; settings and step times in {beside}")
-        for note in notes:
+        print(f"{output}: {basis.scenario.n} of {count} requests; settings and step times in {beside}")
+        for note in basis.notes:
             print(f"note: {note}")
+        if basis.pinned:
+            print(
+                f"note: {basis.pinned} requests ask for a rank of their own; --unpin lets the balancing method decide"
+            )
     return 0
 
 
@@ -110,26 +114,3 @@ def chosen(view: View, traffic: Traffic, classes: tuple[str, ...]) -> Any:
     if not keep.any():
         raise InputError(f"no request of the traffic has {' and '.join(classes) or 'an arrival'}")
     return np.flatnonzero(keep)
-
-
-def fitted(view: View, traffic: Traffic, quiet: bool) -> tuple[Any, dict[str, Any] | None, list[str]]:
-    """(settings as read, fitted coefficients of the time model or None, notes). Raises SettingError."""
-    import numpy as np
-
-    from ridgeline.sim.fit.choices import choices_of
-    from ridgeline.sim.fit.configured import configured
-    from ridgeline.sim.fit.engine import engine_run
-    from ridgeline.sim.fit.fit import fit
-    from ridgeline.sim.warm import warm
-
-    setup = configured(view)
-    notes = [*traffic.notes, *setup.assumed]
-    servers, sided = view.one(PLACES)
-    if servers > 1 or sided:
-        return setup.settings, None, [*notes, "several servers: step times are not fitted, the default ones hold"]
-    warm(say=not quiet)
-    rows = np.arange(min(traffic.n, FITTED_AT_MOST))
-    found = fit(traffic, choices_of(setup, traffic, rows), rows, engine_run)
-    if found is None:
-        return setup.settings, None, [*notes, "too few requests with times: step times are not fitted"]
-    return found.settings, asdict(found.model), notes

@@ -1,45 +1,92 @@
-"""`ridgeline simulate S --set k=v`: a scenario under one configuration."""
+"""`ridgeline simulate S --vary k=a,b`: what other settings would have done to the same traffic."""
+
+from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-SPANS: Final = (("ttft_s", "time to first token"), ("queue_s", "queue"), ("tpot_s", "per output token"),
-                ("itl_s", "gap between tokens"), ("e2e_s", "whole request"))  # fmt: skip
+if TYPE_CHECKING:
+    from ridgeline.sim.timing import TimeModel, Way
+    from ridgeline.sim.whatif.basis import Basis
+    from ridgeline.sim.whatif.compare import Comparison
+    from ridgeline.sim.whatif.pool import OnDone
 
 
 def simulate(
-    scenario: Path,
-    *,
+    *sources: str,
     set_: Annotated[tuple[str, ...], Parameter(name=["--set"])] = (),
     vary: tuple[str, ...] = (),
+    repeat: int = 1,
+    slo: tuple[str, ...] = (),
+    by: str | None = None,
+    search: Literal["goodput", "ttft", "tpot", "e2e"] | None = None,
+    bounds: tuple[str, ...] = (),
+    trials: int = 40,
     policy: tuple[str, ...] = (),
+    unpin: bool = False,
     time_model: str | None = None,
+    save_time_model: Path | None = None,
+    output: Annotated[Path | None, Parameter(name=["--out", "-o"])] = None,
     seed: int = 0,
+    jobs: int | None = None,
+    label: tuple[str, ...] = (),
+    tz: str | None = None,
+    year: int | None = None,
     format: Literal["text", "json", "md"] = "text",
     quiet: bool = False,
 ) -> int:
-    """Run a scenario through one configuration of the scheduler, router and cache, or through several.
+    """Run traffic through one configuration of the scheduler, router and cache, or compare several.
 
-    Beside a scenario of `ridgeline sample` lies SCENARIO.json: its settings and step times hold unless given here.
+    Beside a scenario of `ridgeline sample` lies SCENARIO.json: its settings and step times hold unless given here, and
+    the baseline is first compared with what was observed.
 
     Parameters
     ----------
-    scenario
-        What `ridgeline scenario` or `ridgeline sample` wrote.
+    sources
+        What `ridgeline scenario` or `ridgeline sample` wrote; or files, a folder or a bundle to sample at once.
     set_
-        KEY=VALUE: SGLang's server arguments with underscores, and max_total_num_tokens (KV pool of one rank),
-        router (the gateway's policy), workers (servers behind it).
+        KEY=VALUE: the server's own arguments with underscores (SGLang's, or vLLM's for vLLM), and
+        max_total_num_tokens (KV pool of one rank), router (the gateway's policy), workers (servers behind it).
     vary
-        KEY=A,B: one run for each value; repeated, one for each combination.
+        KEY=A,B: beside the base, one run for each value; repeated, one for each combination.
+    repeat
+        Runs of each setting: the same load on so many days (near neighbours change places, the server's speed varies as
+        it did). Intervals are paired: all settings see the same days.
+    slo
+        METRIC_pNN=TIME, such as ttft_p99=2s; METRIC is ttft, tpot, e2e or queue. Goodput counts what keeps every limit.
+    by
+        What to rank by: goodput, or such as ttft_p99; by default goodput with --slo, else e2e_mean.
+    search
+        Look for the best setting within --bounds instead of trying given ones (search extra).
+    bounds
+        KEY=LOW:HIGH, or KEY=A,B,C for words, of a setting to search over.
+    trials
+        Settings that a search tries.
     policy
         FILE.py:NAME, a routing or ordering policy of your own; its name begins with route or order.
+    unpin
+        Forget which rank each request asked for, so that the balancing method decides.
     time_model
-        A named step-time model (default, large) or a JSON file with its coefficients.
+        A named step-time preset (default, large) or a JSON file that --save-time-model wrote.
+    save_time_model
+        Write the step times used to this file.
+    output
+        Write the simulated run as a bundle that diagnose reads: the recommended or best one, the base to DIR.base.
     seed
         Of every random draw.
+    jobs
+        Processes; by default one for each core. The figures do not depend on it.
+    label
+        ROLE=FILE or ROLE:NAME=FILE where content does not tell.
+    tz
+        Zone of log times that name none, such as Asia/Shanghai or +08:00.
+    year
+        Year of log times that name none.
     format
         text for a terminal, json for programs, md for a ticket.
     quiet
@@ -49,137 +96,183 @@ def simulate(
     from ridgeline.scenario.model import ScenarioError
     from ridgeline.sim.settings import SettingError
     from ridgeline.sim.warm import warm
+    from ridgeline.sim.whatif.compare import compare, objective_of
+    from ridgeline.sim.whatif.contract import to_json, to_text
+    from ridgeline.sim.whatif.slo import limits_of
+    from ridgeline.sim.whatif.variants import changed, variants
 
+    checked(repeat, jobs, trials, seed, search, bounds, vary)
     try:
-        from ridgeline.scenario.files import read_scenario
-
-        traffic = read_scenario(scenario)
-        base, fitted = beside(scenario)
-        ways = [configured((*set_, *changes), policy, base) for changes in combinations(vary)]
-        model = fitted if time_model is None and fitted is not None else model_of(time_model or "default")
+        limits = limits_of(slo)
+        objective = objective_of(by if search is None or by else objective_named(search), limits)
         warm(say=not quiet)
-        results = [timed_run(traffic, chosen, model, hooks, seed) for chosen, hooks in ways]
+        basis = grounded(sources, label, tz, year, quiet)
+        basis = basis.unpinned() if unpin else basis
+        basis = timed(basis, time_model)
+        base = with_policies(changed(basis.settings, set_), policy)
+        ways = variants(base, vary)
+        if save_time_model is not None:
+            save(basis, save_time_model)
+        with counting(quiet) as on_done:
+            if search is not None:
+                from ridgeline.sim.whatif.search import searched
+
+                ways = searched(basis, ways[0], bounds, limits, objective, trials, seed, policy, on_done)
+            found = compare(basis, ways, repeats=repeat, seed=seed, jobs=jobs, limits=limits, objective=objective,
+                            policies=policy, on_done=on_done)  # fmt: skip
+        if output is not None:
+            write(found, output, policy, seed)
     except (ScenarioError, SettingError) as error:
         raise InputError(str(error)) from error
-    if quiet:
-        return 0
-    if format == "json":
-        print(json.dumps({"schema": "ridgeline.simulation/1", "runs": results}, indent=1))
-    else:
-        print("\n\n".join(said(result, format) for result in results))
-    return 0
+    except OSError as error:
+        raise InputError(f"{error.filename or output or save_time_model}: {error.strerror or error}") from error
+    if not quiet:
+        if format == "json":
+            print(json.dumps(to_json(found), indent=1, ensure_ascii=False, allow_nan=False))
+        else:
+            print(to_text(found, format == "md"), end="")
+            if output is not None:
+                print(f"{output}: a bundle; next: ridgeline diagnose {output}")
+    return 130 if found.interrupted else 0
 
 
-def combinations(vary: tuple[str, ...]) -> list[tuple[str, ...]]:
-    """``KEY=A,B`` texts → the cross product as tuples of ``KEY=VALUE``; one empty tuple where nothing varies.
+def checked(
+    repeat: int, jobs: int | None, trials: int, seed: int, search: str | None, bounds: Sequence[str],
+    vary: Sequence[str],
+) -> None:  # fmt: skip
+    """Refuse counts that are none, and a search without bounds. Raises InputError."""
+    from ridgeline.model.errors import InputError
 
-    Raises SettingError.
-    """
-    from itertools import product
+    for name, value, most in (("--repeat", repeat, 1000), ("--jobs", jobs or 1, 1024), ("--trials", trials, 100_000)):
+        if not 1 <= value <= most:
+            raise InputError(f"{name} {value}: want 1 to {most}")
+    if jobs is not None and jobs < 1:
+        raise InputError(f"--jobs {jobs}: want at least 1")
+    if not 0 <= seed < 2**31:
+        raise InputError(f"--seed {seed}: want 0 to {2**31 - 1}")
+    if search is not None and not bounds:
+        raise InputError("--search: name what may change, such as --bounds chunked_prefill_size=1024:16384")
+    if search is None and bounds:
+        raise InputError("--bounds: is for --search goodput (or ttft, tpot, e2e)")
+    if search is not None and vary:
+        raise InputError("--vary and --search: give one of them")
 
-    from ridgeline.sim.settings import SettingError
 
-    axes: list[list[str]] = []
-    for text in vary:
-        key, equals, values = text.partition("=")
-        if not equals or not all(value.strip() for value in values.split(",")):
-            raise SettingError(f"--vary {text}: want KEY=A,B")
-        axes.append([f"{key}={value.strip()}" for value in values.split(",")])
-    return [tuple(one) for one in product(*axes)]
+def objective_named(search: str) -> str:
+    """What a search is ranked by."""
+    return search if search == "goodput" else f"{search}_mean"
 
 
-def beside(scenario: Path) -> tuple[Any, Any]:
-    """(settings, time model) that `ridgeline sample` wrote beside the scenario; None for what it did not.
+def grounded(
+    sources: Sequence[str], label: Sequence[str], tz: str | None, year: int | None, quiet: bool, check: bool = True
+) -> Basis:
+    """A scenario file with what lies beside it, or evidence that is sampled now. Raises InputError, ScenarioError."""
+    import sys
 
-    Raises SettingError.
-    """
-    from ridgeline.sim.settings import SettingError, Settings
-    from ridgeline.sim.timing import TimeModel
+    from ridgeline.cli.evidence import watched
+    from ridgeline.model.errors import InputError
+    from ridgeline.sim.whatif.basis import read_basis
+    from ridgeline.sim.whatif.ground import basis_of
 
-    path = Path(f"{scenario}.json")
+    if not sources:
+        raise InputError("name a scenario of `ridgeline sample` or `ridgeline scenario`, or evidence to sample")
+    if any(source.startswith(("http://", "https://")) for source in sources):
+        raise InputError("simulate reads recorded runs: give a scenario, files, a folder or a bundle")
+    path = Path(sources[0])
+    if len(sources) == 1 and (is_parquet(path) or not path.exists()):
+        return read_basis(path)
+    with watched(sources, for_="60s", label=label, tz=tz, year=year, quiet=quiet) as view:
+        return basis_of(view, check, None if quiet else lambda text: print(f"{text} …", file=sys.stderr, flush=True))
+
+
+def is_parquet(path: Path) -> bool:
+    """Whether the file begins as Parquet does; a folder does not."""
     if not path.is_file():
-        return None, None
-    try:
-        read = json.loads(path.read_text(encoding="utf-8"))
-        return Settings(**read["settings"]), TimeModel(**read["time_model"]) if read["time_model"] else None
-    except (OSError, ValueError, TypeError, KeyError) as error:
-        raise SettingError(f"{path}: {error}") from error
+        return False
+    with path.open("rb") as file:
+        return file.read(4) == b"PAR1"
 
 
-def configured(changes: tuple[str, ...], policies: tuple[str, ...], base: Any = None) -> tuple[Any, Any]:
-    """Settings and hooks from ``KEY=VALUE`` and ``FILE.py:NAME`` texts. Raises SettingError."""
-    from ridgeline.sim.policies import load_policy
-    from ridgeline.sim.service import Hooks
-    from ridgeline.sim.settings import SettingError, Settings, with_changes
+def timed(basis: Basis, text: str | None) -> Basis:
+    """The basis with the given time model instead of its own."""
+    from dataclasses import replace
 
-    texts: dict[str, str] = {}
-    for change in changes:
-        key, equals, text = change.partition("=")
-        if not equals:
-            raise SettingError(f"--set {change}: want KEY=VALUE")
-        texts[key.strip().removeprefix("--").replace("-", "_")] = text.strip()
-    chosen = with_changes(base or Settings(), texts)
-    found: dict[str, Any] = {}
-    for reference in policies:
-        kind, function = load_policy(reference)
-        found[kind] = function
-    if "order" in found:
-        chosen = with_changes(chosen, {"schedule_policy": "user"})
-    if "route" in found:
-        chosen = with_changes(chosen, {"router" if chosen.workers > 1 else "load_balance_method": "user"})
-    return chosen, Hooks(**found)
+    if text is None:
+        return basis
+    model, way, named = model_of(text)
+    return replace(basis, model=model, way=way, fitted=basis.fitted and not named, pace_spread=0.0, held_out=None)
 
 
-def model_of(text: str) -> Any:
-    """A named time model, or the one in a JSON file of its coefficients. Raises SettingError."""
+def model_of(text: str) -> tuple[TimeModel, Way, bool]:
+    """A time model, the times beside it, and whether it is a preset. Raises SettingError."""
     from ridgeline.sim.settings import SettingError
-    from ridgeline.sim.timing import PRESETS, TimeModel
+    from ridgeline.sim.timing import NO_WAY, PRESETS, TimeModel, Way
 
     if text in PRESETS:
-        return PRESETS[text]
+        return PRESETS[text], NO_WAY, True
     path = Path(text)
     if not path.is_file():
         raise SettingError(f"--time-model {text}: neither a file nor one of {', '.join(PRESETS)}")
     try:
-        return TimeModel(**json.loads(path.read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError) as error:
+        read = json.loads(path.read_text(encoding="utf-8"))
+        way = read.pop("way", {})
+        read.pop("schema", None)
+        return TimeModel(**read), Way(**way), False
+    except (OSError, ValueError, TypeError, AttributeError) as error:
         raise SettingError(f"--time-model {path}: {error}") from error
 
 
-def timed_run(traffic: Any, chosen: Any, model: Any, hooks: Any, seed: int) -> dict[str, Any]:
-    """One run's figures, with the processor seconds of the engine alone."""
-    import time
-
-    from ridgeline.sim.service import Service
-    from ridgeline.sim.summary import summary
-
-    service = Service(chosen, model, (), seed, hooks, room=traffic.n)
-    service.push(traffic)
-    begin = time.process_time()
-    service.run()
-    return summary(service, model, time.process_time() - begin)
-
-
-def said(result: dict[str, Any], format: str) -> str:
-    """The figures for a reader."""
+def save(basis: Basis, path: Path) -> None:
+    """The step times of a basis as `--time-model` reads them. Raises OSError."""
     from dataclasses import asdict
 
-    from ridgeline.sim.settings import Settings
+    told = {"schema": "ridgeline.time-model/1", **asdict(basis.model), "way": asdict(basis.way)}
+    path.write_text(json.dumps(told, indent=1, sort_keys=True) + "\n", encoding="utf-8")
 
-    plain = asdict(Settings())
-    changed = [f"{key}={value}" for key, value in result["settings"].items() if value != plain[key]]
-    lines = [f"{result['requests']} requests, {result['span_s']:.1f} s simulated in {result['cpu_s']:.2f} CPU s "
-             f"({', '.join(changed) or 'default settings'}; time model: {result['time_model']})"]  # fmt: skip
-    head = ("seconds", "mean", "p50", "p90", "p99")
-    table = [[words, *(f"{result[key][name]:.4f}" for name in head[1:])] for key, words in SPANS if result[key]]
-    if format == "md":
-        lines += ["", "| " + " | ".join(head) + " |", "|---|" + "---:|" * 4]
-        lines += ["| " + " | ".join(row) + " |" for row in table] + [""]
-    else:
-        lines += [f"{row[0]:<22}" + "".join(f"{cell:>10}" for cell in row[1:]) for row in [list(head), *table]]
-    hit = result["cache_hit_ratio"]
-    lines.append(f"outcomes: {', '.join(f'{n} {name}' for name, n in result['outcomes'].items())}; "
-                 f"cache hits: {'unknown' if hit is None else f'{100 * hit:.1f} %'}; "
-                 f"retractions: {result['retractions']}; "
-                 f"most KV in use: {max(result['peak_kv_tokens'])} tokens")  # fmt: skip
-    return "\n".join(lines)
+
+def with_policies(base: Any, policies: Sequence[str]) -> Any:
+    """The settings with the user's policies in place of the built-in ones. Raises SettingError."""
+    from ridgeline.sim.policies import load_policy
+    from ridgeline.sim.settings import with_changes
+
+    kinds = {load_policy(reference)[0] for reference in policies}
+    if "order" in kinds:
+        base = with_changes(base, {"schedule_policy": "user"})
+    if "route" in kinds:
+        base = with_changes(base, {"router" if base.workers > 1 else "load_balance_method": "user"})
+    return base
+
+
+@contextmanager
+def counting(quiet: bool) -> Iterator[OnDone | None]:
+    """A line on standard error that counts runs, on a terminal and once it takes a moment."""
+    import sys
+    import time
+
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+    began, shown = time.monotonic(), False
+
+    def tell(done: int, count: int) -> None:
+        nonlocal shown
+        if time.monotonic() - began > 0.7 and count > 1:
+            shown = True
+            print(f"\r{done} of {count} runs (Ctrl-C keeps what is done)", end="", file=sys.stderr, flush=True)
+
+    try:
+        yield tell
+    finally:
+        if shown:
+            print("\r\033[K", end="", file=sys.stderr, flush=True)
+
+
+def write(found: Comparison, output: Path, policies: Sequence[str], seed: int) -> None:
+    """The recommended (or best) run as a bundle, and the base beside it where there is another."""
+    from ridgeline.sim.whatif.advise import advise
+    from ridgeline.sim.whatif.bundle import write_run
+
+    best = advise(found).chosen or found.ranked[0]
+    write_run(found.basis, best.variant.settings, output, policies, seed)
+    if len(found.runs) > 1:
+        write_run(found.basis, found.base.variant.settings, output.with_name(f"{output.name}.base"), policies, seed)

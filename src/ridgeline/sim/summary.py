@@ -1,5 +1,6 @@
 """What one run gave, as the figures of ``ridgeline.simulation/1``."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from ridgeline.sim.engine.batch import gap_edge
 from ridgeline.sim.returns import sent_times
 from ridgeline.sim.service import Service
 from ridgeline.sim.settings import as_dict
-from ridgeline.sim.timing import PS, TimeModel
+from ridgeline.sim.timing import NO_WAY, PS, TimeModel, Way
 
 QUANTILES = (50, 90, 99)
 SCHEMA = "ridgeline.simulation/1"
@@ -38,37 +39,61 @@ def gap_spread(counts: NDArray[np.int64]) -> dict[str, float] | None:
     return {"mean": round(mean, 9)} | {f"p{q}": round(float(v), 9) for q, v in at.items()}
 
 
-def summary(service: Service, model: TimeModel, cpu_s: float | None = None) -> dict[str, Any]:
-    """Figures of everything that happened so far; spans in seconds, over finished requests.
+@dataclass(frozen=True)
+class Moments:
+    """Per request, in seconds, NaN where it never happened: ``queue_s`` from entering the scheduler to the first batch,
+    ``ttft_s`` and ``e2e_s`` from arrival to what the caller has, ``tpot_s`` per token after the first."""
 
-    ``ttft_s`` and ``e2e_s`` run from arrival to what the client has; ``queue_s`` from entering the scheduler to
-    the first batch; ``tpot_s`` from the first token to the last, per token after the first.
-    """
+    values: dict[str, NDArray[np.float64]]
+    done: NDArray[np.bool_]
+
+
+def moments(service: Service, way: Way = NO_WAY) -> Moments:
+    """What every request got so far. ``way``: time beside the engine; requests were pushed ``way.front_s`` late."""
+    rows = service.requests()
+    first, last = sent_times(service.state)
+    pairs = service.each == 2
+    shown, queued_rows = (rows[1::2], rows[0::2]) if pairs else (rows, rows)
+    first, last = (first[1::2], last[1::2]) if pairs else (first, last)
+    done = shown["outcome"] == p.FINISHED
+    arrival = shown["arrival"] / PS - way.front_s
+    out = shown["gen"]
+    first_s = np.where(first > 0, first / PS + way.back_first_s, np.nan)
+    last_s = np.where(done, last / PS + max(way.back_s, way.back_first_s), np.nan)
+    started = queued_rows["start"] > 0
+    values = {
+        "ttft_s": first_s - arrival,
+        "queue_s": np.where(started, (queued_rows["start"] - queued_rows["queued"]) / PS, np.nan),
+        "tpot_s": np.where(done & (out > 1), (last_s - first_s) / np.maximum(out - 1, 1), np.nan),
+        "e2e_s": last_s - arrival,
+    }
+    return Moments({name: np.where(done, v, np.nan) for name, v in values.items()}, done)
+
+
+def summary(
+    service: Service, model: TimeModel, cpu_s: float | None = None, way: Way = NO_WAY, found: Moments | None = None
+) -> dict[str, Any]:
+    """Figures of everything that happened so far; spans in seconds, over finished requests (see `Moments`)."""
     st = service.state
     rows = service.requests()
-    first, last = sent_times(st)
     pairs = service.each == 2
     shown = rows[1::2] if pairs else rows
     queued_rows = rows[0::2] if pairs else rows
-    first, last = (first[1::2], last[1::2]) if pairs else (first, last)
-    done = shown["outcome"] == p.FINISHED
-    arrival = shown["arrival"][done]
+    told = found or moments(service, way)
+    done = told.done
     out = shown["gen"][done]
-    several = out > 1
-    tpot = (last[done] - first[done])[several] / (out[several] - 1)
     cached, prompt = int(queued_rows["cached"].sum()), int(queued_rows["prompt"][queued_rows["start"] > 0].sum())
     end = int(shown["finish"].max()) if len(shown) else 0
     span = (end - int(shown["arrival"][0])) / PS if len(shown) else 0.0
     outcomes = {name: int(n) for name, n in zip(p.OUTCOMES, np.bincount(shown["outcome"], minlength=9), strict=True)
                 if n}  # fmt: skip
     ranks = st.rank[: int(st.g[p.G_RANKS])]
+    spans = {name: spread(values[~np.isnan(values)]) for name, values in told.values.items()}
     result: dict[str, Any] = {
         "settings": as_dict(service.settings), "time_model": model.label, "requests": len(shown),
         "outcomes": outcomes, "span_s": round(span, 9),
-        "ttft_s": spread((first[done] - arrival) / PS),
-        "queue_s": spread((queued_rows["start"] - queued_rows["queued"])[done & (queued_rows["start"] > 0)] / PS),
-        "tpot_s": spread(tpot / PS), "itl_s": gap_spread(service.gaps()),
-        "e2e_s": spread((last[done] - arrival) / PS),
+        "ttft_s": spans["ttft_s"], "queue_s": spans["queue_s"], "tpot_s": spans["tpot_s"],
+        "itl_s": gap_spread(service.gaps()), "e2e_s": spans["e2e_s"],
         "input_tokens_per_s": round(float(shown["prompt"][done].sum() / span), 6) if span > 0 else None,
         "output_tokens_per_s": round(float(out.sum() / span), 6) if span > 0 else None,
         "cache_hit_ratio": round(cached / prompt, 9) if prompt else None,

@@ -38,6 +38,19 @@ class TimeModel:
             raise ValueError("time model: base_ps must be positive")
 
 
+@dataclass(frozen=True)
+class Way:
+    """Seconds beside the engine's steps: from arrival to the scheduler, of the first and last token back to the caller,
+    and the host work of a request whose prefill begins."""
+
+    front_s: float = 0.0
+    back_first_s: float = 0.0
+    back_s: float = 0.0
+    request_s: float = 0.0
+
+
+NO_WAY = Way()
+
 DEFAULT = TimeModel(
     label="default: 8B dense model on one 80 GB accelerator, orders of magnitude only; fit your own",
     base_ps=6_000_000_000,

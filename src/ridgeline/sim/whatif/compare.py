@@ -1,0 +1,246 @@
+"""Compare settings on one traffic: runs, paired changes, who pays, and the advice."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ridgeline.scenario.model import PS
+from ridgeline.sim.settings import SettingError
+from ridgeline.sim.whatif.basis import Basis
+from ridgeline.sim.whatif.classes import Group, groups_of
+from ridgeline.sim.whatif.gate import Gate, gate
+from ridgeline.sim.whatif.paired import STATISTICS, Change, change, of_metric, statistic
+from ridgeline.sim.whatif.pool import OnDone, run_all
+from ridgeline.sim.whatif.run import METRICS, Outcome, Work
+from ridgeline.sim.whatif.slo import Limit, met, within
+from ridgeline.sim.whatif.variants import Variant
+
+PLACING: Final = frozenset({"load_balance_method", "router", "dp_size"})
+"""Settings that move only requests which ask for no rank."""
+LOST_SHARE: Final = 0.005
+"""Requests lost beyond the base's (refused, out of memory, timed out) that make a setting no choice."""
+
+
+@dataclass(frozen=True)
+class Objective:
+    """What settings are ranked by: a statistic of a metric (less is better), or goodput (more is better)."""
+
+    metric: str = "e2e_s"
+    statistic: str = "mean"
+
+    @property
+    def text(self) -> str:
+        """In words."""
+        return "goodput" if self.metric == "goodput" else f"{NAMES[self.metric]} {self.statistic}"
+
+
+NAMES: Final = {"ttft_s": "TTFT", "tpot_s": "time per token", "e2e_s": "E2E", "queue_s": "queue"}
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One setting beside the base; ``changes`` and ``gain`` (by the objective) are None for the base itself."""
+
+    variant: Variant
+    outcomes: tuple[Outcome, ...]
+    figures: dict[str, dict[str, float] | None]
+    goodput: float | None
+    within_slo: float | None
+    slo_met: bool | None
+    changes: dict[str, dict[str, Change | None]] | None
+    gain: Change | None
+    classes: tuple[tuple[Group, Change], ...]
+    lost: int
+    rank: int = 0
+
+    @property
+    def score(self) -> float:
+        """Smaller is better."""
+        return 0.0 if self.gain is None else self.gain.delta
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Everything a comparison found, the base first and the others as they were given."""
+
+    basis: Basis
+    objective: Objective
+    limits: tuple[Limit, ...]
+    gate: Gate | None
+    runs: tuple[Compared, ...]
+    repeats: int
+    interrupted: bool
+    planned: int
+    warnings: tuple[str, ...]
+
+    @property
+    def base(self) -> Compared:
+        """The base run."""
+        return self.runs[0]
+
+    @property
+    def base_figure(self) -> float:
+        """What gains are measured against: the base's figure by the objective (share of requests for goodput)."""
+        if self.objective.metric == "goodput":
+            return 1.0
+        told = self.base.figures[self.objective.metric]
+        return told[self.objective.statistic] if told else 0.0
+
+    @property
+    def ranked(self) -> list[Compared]:
+        """Best first."""
+        return sorted(self.runs, key=lambda one: one.rank)
+
+
+def objective_of(text: str | None, limits: Sequence[Limit]) -> Objective:
+    """``--by``: goodput, or METRIC_STATISTIC such as ttft_p99; by default goodput with an SLO, else mean E2E.
+
+    Raises SettingError.
+    """
+    if text is None:
+        return Objective("goodput") if limits else Objective()
+    if text == "goodput":
+        if not limits:
+            raise SettingError("--by goodput: needs --slo, such as --slo ttft_p99=2s")
+        return Objective("goodput")
+    metric, _, name = text.partition("_")
+    if f"{metric}_s" not in NAMES or name not in STATISTICS:
+        raise SettingError(f"--by {text}: want goodput or one of {', '.join(m.removesuffix('_s') for m in NAMES)} with "
+                           f"one of {', '.join(STATISTICS)}, such as ttft_p99")  # fmt: skip
+    return Objective(f"{metric}_s", name)
+
+
+def work_of(basis: Basis, seed: int, policies: Sequence[str] = ()) -> Work:
+    """What the runs of a basis share."""
+    return Work(basis.burdened(), basis.model, basis.way, basis.pace_spread, seed, tuple(policies))
+
+
+def compare(
+    basis: Basis, variants: Sequence[Variant], *, repeats: int = 1, seed: int = 0, jobs: int | None = None,
+    limits: Sequence[Limit] = (), objective: Objective | None = None, policies: Sequence[str] = (),
+    on_done: OnDone | None = None,
+) -> Comparison:  # fmt: skip
+    """Run every variant (the first is the base) in every repeat and compare.
+
+    The gate judges the settings that the basis ran under; where the base differs from them they are run once more.
+
+    Raises:
+        SettingError: nothing finished before an interrupt.
+    """
+    settings = [variant.settings for variant in variants]
+    work = work_of(basis, seed, policies)
+    own = basis.traffic is not None and (settings[0] != basis.settings or bool(policies))
+    checked: Outcome | None = None
+    if own:
+        extra, cut = run_all(work_of(basis, seed), [basis.settings], 1, 1)
+        checked = extra.get((0, 0))
+        if cut:
+            raise SettingError("interrupted before anything was simulated")
+    done, interrupted = run_all(work, settings, repeats, jobs, on_done)
+    if (0, 0) not in done:
+        raise SettingError("interrupted before anything was simulated")
+    whole = [r for r in range(repeats) if all((v, r) in done for v in range(len(variants)))]
+    kept = whole or [0]
+    ready = [v for v in range(len(variants)) if all((v, r) in done for r in kept)]
+    base = [done[0, r] for r in kept]
+    by = objective or objective_of(None, limits)
+    groups = groups_of(basis.scenario)
+    runs = [
+        compared(basis, variants[v], [done[v, r] for r in kept], None if v == 0 else base, limits, by, groups, seed)
+        for v in ready
+    ]
+    judged = gate(basis, checked or done[0, 0]) if basis.traffic is not None else None
+    return Comparison(
+        basis, by, tuple(limits), judged, tuple(ranked(runs)), len(kept), interrupted, len(variants) * repeats,
+        tuple(warnings(basis, runs, judged)),
+    )  # fmt: skip
+
+
+def compared(
+    basis: Basis, variant: Variant, mine: Sequence[Outcome], base: Sequence[Outcome] | None, limits: Sequence[Limit],
+    by: Objective, groups: Sequence[Group], seed: int,
+) -> Compared:  # fmt: skip
+    """The figures of one setting, and its changes from the base."""
+    figures = {name: figures_of(of_metric(mine, name)) for name in METRICS}
+    kept = [within(one.values, limits).astype(np.float32) for one in mine] if limits else []
+    share = float(np.mean([k.mean() for k in kept])) if kept and basis.scenario.n else None
+    goodput = None if share is None else share * basis.scenario.n / span_s(basis)
+    changes: dict[str, dict[str, Change | None]] | None = None
+    gain: Change | None = None
+    classes: list[tuple[Group, Change]] = []
+    if base is not None:
+        changes = {
+            name: {s: change(of_metric(base, name), of_metric(mine, name), s, None, seed) for s in STATISTICS}
+            for name in METRICS
+        }
+        scored = "e2e_s" if by.metric == "goodput" else by.metric
+        if by.metric == "goodput":
+            before = [-within(one.values, limits).astype(np.float32) for one in base]
+            gain = change(before, [-k for k in kept], "mean", None, seed)
+        else:
+            gain = changes[by.metric][by.statistic]
+        found = ((g, change(of_metric(base, scored), of_metric(mine, scored), "mean", g.rows, seed)) for g in groups)
+        classes = [(g, c) for g, c in found if c is not None]
+    slo_met = all(met(one.values, limits) for one in mine) if limits else None
+    lost = basis.scenario.n - int(np.mean([(~np.isnan(one.values["e2e_s"])).sum() for one in mine]))
+    return Compared(variant, tuple(mine), figures, goodput, share, slo_met, changes, gain, tuple(classes), lost)
+
+
+def figures_of(values: Sequence[NDArray[np.floating]]) -> dict[str, float] | None:
+    """Mean over the repeats of each statistic; None where nothing finished."""
+    told = {name: float(np.mean([statistic(v, name) for v in values])) for name in STATISTICS}
+    return None if any(value != value for value in told.values()) else told
+
+
+def span_s(basis: Basis) -> float:
+    """Seconds from the first to the last arrival (at least one: a single instant has no rate)."""
+    when = basis.scenario["arrival_ps"]
+    return max(1.0, float(when[-1] - when[0]) / PS) if basis.scenario.n else 1.0
+
+
+def ranked(runs: Sequence[Compared]) -> list[Compared]:
+    """The runs in their order, each with its rank: what loses requests stands behind what does not."""
+    base = runs[0].lost
+    n = max((len(run.outcomes[0].rank) for run in runs), default=1)
+    order = sorted(range(len(runs)), key=lambda i: (runs[i].lost - base > LOST_SHARE * n, runs[i].score, i))
+    return [replace(run, rank=order.index(i) + 1) for i, run in enumerate(runs)]
+
+
+def warnings(basis: Basis, runs: Sequence[Compared], judged: Gate | None) -> list[str]:
+    """What a reader must know before the table."""
+    out: list[str] = []
+    moved = {key for run in runs for key, _ in run.variant.changes}
+    if basis.pinned and (moved & PLACING or "workers" in moved):
+        out.append(f"{basis.pinned} of {basis.scenario.n} requests ask for a rank of their own: no balancing method "
+                   "moves them; --unpin lets it decide")  # fmt: skip
+    same = [run.variant.name for run in runs[1:] if alike(run, runs[0])]
+    if same:
+        out.append(f"changes nothing on this traffic: {'; '.join(same[:6])}")
+    out += [f"{run.variant.name}: {told}" for run in runs if (told := run.outcomes[0].overloaded)]
+    lost = [run for run in runs if run.lost - runs[0].lost > LOST_SHARE * max(1, basis.scenario.n)]
+    out += [f"{run.variant.name}: {run.lost} requests do not finish ({outcomes_of(run)})" for run in lost]
+    if judged is None and not basis.sampled:
+        return out
+    if judged is not None and not judged.trust and judged.figures["ttft_s"]["mean"].error is not None:
+        error = judged.figures["ttft_s"]["mean"].error
+        if error is not None and abs(error) > 0.2:
+            out.append(f"the baseline's TTFT is not reproduced ({error:+.0%})")
+    return out
+
+
+def outcomes_of(run: Compared) -> str:
+    """Counts of the outcomes other than finished."""
+    told: dict[str, Any] = run.outcomes[0].summary["outcomes"]
+    return ", ".join(f"{n} {name}" for name, n in told.items() if name != "finished") or "none"
+
+
+def alike(one: Compared, other: Compared) -> bool:
+    """Whether every request got the same in both."""
+    return all(
+        np.array_equal(a.values["e2e_s"], b.values["e2e_s"], equal_nan=True)
+        and np.array_equal(a.values["ttft_s"], b.values["ttft_s"], equal_nan=True)
+        for a, b in zip(one.outcomes, other.outcomes, strict=True)
+    )

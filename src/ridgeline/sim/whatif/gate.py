@@ -1,0 +1,161 @@
+"""The baseline against what was observed: the comparison is no better than this."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ridgeline.scenario.traffic import Traffic
+from ridgeline.sim.fidelity.contract import figure, rounded
+from ridgeline.sim.fidelity.figures import METRICS, STATISTICS, Figure, figures, observed_and_predicted
+from ridgeline.sim.fidelity.gate import judge
+from ridgeline.sim.fit.run import Floats
+from ridgeline.sim.whatif.basis import Basis
+from ridgeline.sim.whatif.run import Outcome
+
+OFF: Final = 0.2
+CACHED_SHARE: Final = 0.05
+"""Cached tokens that are off by less than this share of all prompt tokens move nothing."""
+RETRACTED_SHARE: Final = 0.02
+RANK_SHARE: Final = 0.1
+
+
+@dataclass(frozen=True)
+class Gate:
+    """Whether the simulated baseline is production as it was seen; figures as of ``ridgeline.fidelity/1``."""
+
+    trust: bool
+    why: tuple[str, ...]
+    figures: dict[str, dict[str, Figure]]
+    cached_tokens: tuple[float, float] | None  # observed, predicted
+    retractions: tuple[float, float] | None
+    rank_share: tuple[dict[str, float], dict[str, float]] | None
+    held_out: dict[str, Any] | None
+    requests: int
+
+
+def gate(basis: Basis, baseline: Outcome) -> Gate | None:
+    """Judge the baseline run of ``basis``; None: nothing was observed, so nothing can be compared."""
+    traffic = basis.traffic
+    if traffic is None or not any(bool(traffic.known(metric).any()) for metric in METRICS):
+        return None
+    rows = np.flatnonzero(traffic.measured)
+    predicted = {name: values.astype(np.float64) for name, values in baseline.values.items()}
+    table: dict[str, dict[str, Figure]] = {}
+    for metric in METRICS:
+        seen, guess = observed_and_predicted(traffic, predicted, rows, metric)
+        table[metric] = figures(seen, guess, bounds_like(basis.held_out, metric, guess))
+    trust, reasons = judge(table, ())
+    why = list(reasons)
+    if not basis.fitted:
+        trust = False
+        why.append("step times are a preset, not fitted on this server")
+    cached = totals(traffic, "cached_tokens", baseline.cached.astype(np.float64))
+    prompts = float(traffic.scenario["input_tokens"][rows].sum())
+    if cached and apart(*cached, CACHED_SHARE * prompts):
+        trust = False
+        why.append(f"cached tokens: predicted {cached[1]:.0f}, observed {cached[0]:.0f}; which prompts share a prefix "
+                   "is not in the evidence, or the cache works otherwise")  # fmt: skip
+    seen_put_back = known_total(traffic, "retractions")
+    put_back = None if seen_put_back is None else (seen_put_back, float(baseline.summary["retractions"]))
+    if put_back and apart(*put_back, RETRACTED_SHARE * traffic.n):
+        trust = False
+        why.append(f"retractions: predicted {put_back[1]:.0f}, observed {put_back[0]:.0f}; the pool's size or "
+                   "max_new_tokens may be other than read")  # fmt: skip
+    shares = rank_shares(traffic, baseline.rank) if basis.settings.workers == 1 and basis.settings.dp_size > 1 else None
+    if shares:
+        worst = max(abs(shares[0].get(k, 0.0) - shares[1].get(k, 0.0)) for k in {*shares[0], *shares[1]})
+        if worst > RANK_SHARE:
+            trust = False
+            why.append(f"requests of a rank: off by {worst:.0%} of all requests; the balancing method may be other "
+                       "than read")  # fmt: skip
+    if basis.held_out is not None and not basis.held_out["trust"]:
+        trust = False
+        why += [f"held out: {reason}" for reason in basis.held_out["why"][:2]]
+    return Gate(trust, tuple(dict.fromkeys(why)), table, cached, put_back, shares, basis.held_out, len(rows))
+
+
+def apart(seen: float, guess: float, least: float) -> bool:
+    """Whether two totals differ by more than a fifth and by more than ``least``."""
+    gap = abs(guess - seen)
+    return gap > least and gap > OFF * max(seen, guess)
+
+
+def bounds_like(held_out: Mapping[str, Any] | None, metric: str, guess: Floats | None) -> tuple[Floats, Floats] | None:
+    """Bounds around a prediction, as wide in proportion as those that the held-out requests were given."""
+    told = (held_out or {}).get("metrics", {}).get(metric, {})
+    if guess is None or any((told.get(s) or {}).get(k) is None for s in STATISTICS for k in ("low", "high")):
+        return None
+    middle = np.array([told[s]["predicted"] for s in STATISTICS])
+    scale = np.divide(guess, middle, out=np.ones_like(guess), where=middle > 0)
+    low, high = (np.array([told[s][k] for s in STATISTICS]) * scale for k in ("low", "high"))
+    return low, high
+
+
+def known_total(traffic: Traffic, name: str) -> float | None:
+    """Sum of an observed count; None where nobody counted."""
+    values = traffic.observed[name][traffic.known(name)]
+    return float(values.sum()) if len(values) else None
+
+
+def totals(traffic: Traffic, name: str, predicted: NDArray[np.float64]) -> tuple[float, float] | None:
+    """Observed and predicted sums over the requests of which it was observed."""
+    use = traffic.known(name)
+    return (float(traffic.observed[name][use].sum()), float(predicted[use].sum())) if use.any() else None
+
+
+def rank_shares(traffic: Traffic, rank: NDArray[np.int16]) -> tuple[dict[str, float], dict[str, float]] | None:
+    """Share of the requests per rank, observed and predicted; None where the rank was not seen."""
+    use = traffic.known("dp_rank") & (rank >= 0)
+    if not use.any():
+        return None
+    seen, guess = traffic.observed["dp_rank"][use].astype(np.int64), rank[use]
+    return share_of(seen), share_of(guess.astype(np.int64))
+
+
+def share_of(values: NDArray[np.int64]) -> dict[str, float]:
+    """Each value's share."""
+    names, counts = np.unique(values, return_counts=True)
+    return {str(int(k)): round(float(c / len(values)), 6) for k, c in zip(names, counts, strict=True)}
+
+
+def to_json(found: Gate | None) -> dict[str, Any] | None:
+    """``fidelity`` of ``ridgeline.simulation/1``; null where nothing was observed."""
+    if found is None:
+        return None
+
+    def both(values: tuple[float, float] | None) -> dict[str, float | None]:
+        return {"observed": rounded(values[0]) if values else None, "predicted": rounded(values[1]) if values else None}
+
+    shares = found.rank_share
+    return {
+        "trust": found.trust,
+        "why": list(found.why),
+        "requests": found.requests,
+        "metrics": {m: {s: figure(found.figures[m][s]) for s in STATISTICS} for m in METRICS},
+        "cached_tokens": both(found.cached_tokens),
+        "retractions": both(found.retractions),
+        "rank_share": {"observed": shares[0], "predicted": shares[1]} if shares else None,
+        "held_out": found.held_out,
+    }
+
+
+def said(found: Gate | None) -> str:
+    """The verdict in one line."""
+    if found is None:
+        return "Fidelity: the scenario holds no observed times; nothing tells how true these figures are."
+    shown = next(
+        (m for m in ("ttft_s", "e2e_s", "tpot_s", "queue_s") if found.figures[m]["mean"].error is not None), ""
+    )
+    told = ""
+    if shown:
+        mean = found.figures[shown]["mean"]
+        told = f"mean {shown.removesuffix('_s').upper()} {mean.predicted:.3g} s, observed {mean.observed:.3g} s"
+    if found.trust:
+        held = ", and requests held out from the fit are predicted" if found.held_out else ""
+        return f"Fidelity: the baseline is reproduced ({told}){held}: the comparison can be trusted on this traffic."
+    return (
+        f"Fidelity: NOT to be trusted ({told or 'nothing to compare'}): {'; '.join(found.why) or 'no figure compares'}."
+    )

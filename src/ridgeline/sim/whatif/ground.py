@@ -1,0 +1,114 @@
+"""A view → the basis of a what-if: all servers' traffic, settings, step times fitted, fidelity measured."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Final
+
+import numpy as np
+
+from ridgeline.bundle.view import View
+from ridgeline.model.errors import InputError
+from ridgeline.scenario.from_bundle import traffic_of
+from ridgeline.sim.fidelity.contract import to_json
+from ridgeline.sim.fidelity.measure import fidelity
+from ridgeline.sim.fit.choices import choices_of
+from ridgeline.sim.fit.configured import Configured, configured, whole_service
+from ridgeline.sim.fit.engine import engine_run
+from ridgeline.sim.fit.fit import Fitted, fit, simulated
+from ridgeline.sim.fit.lines import decode_lines
+from ridgeline.sim.fit.regress import solve
+from ridgeline.sim.fit.run import FEATURES
+from ridgeline.sim.fit.spread import speed_spread
+from ridgeline.sim.fit.whole import FOREVER_TS
+from ridgeline.sim.settings import Settings
+from ridgeline.sim.timing import PS, TimeModel, Way
+from ridgeline.sim.whatif.basis import Basis
+
+FITTED_AT_MOST: Final = 4000
+"""Requests the time model is fitted on: the first of them."""
+FEWEST_LINES: Final = 8
+MOST_SPREAD: Final = 0.3
+
+
+def basis_of(view: View, check: bool = True, say: Callable[[str], None] | None = None) -> Basis:
+    """The basis of a what-if on what the view shows; ``check``: measure fidelity on held-out requests, too.
+
+    Raises:
+        InputError: no request has both an arrival and lengths.
+        SettingError: the configuration read cannot be simulated.
+    """
+    tell = say or (lambda _text: None)
+    setup = configured(view)
+    whole = whole_service(view, setup)
+    traffic = traffic_of(view, whole=True)
+    notes = tuple(dict.fromkeys((*traffic.notes, *whole.assumed)))
+    basis = Basis(traffic.scenario, served(whole, setup.settings), traffic=traffic, sampled=True, notes=notes)
+    tell("fitting step times")
+    if whole.settings.decode_workers:
+        return both_sides(view, setup, basis)
+    own = traffic if whole.settings.workers == 1 else traffic_of(view)
+    rows = np.arange(min(own.n, FITTED_AT_MOST))
+    lines = decode_lines(view)
+    known = lines.until(FOREVER_TS, setup.settings.decode_log_interval)
+    found = fit(own, choices_of(setup, own, rows), rows, engine_run, lines=known)
+    if found is None:
+        return replace(basis, notes=(*notes, "too few requests with times: step times are not fitted"))
+    spread = min(speed_spread(own, simulated(own, found, engine_run)[0], found, rows), MOST_SPREAD)
+    basis = replace(basis, model=found.model, way=way_of(found), fitted=True, pace_spread=spread,
+                    settings=as_fitted(whole, found.settings))  # fmt: skip
+    if not check:
+        return basis
+    tell("checking the simulator on held-out requests")
+    return replace(basis, held_out=to_json(fidelity(own, setup, engine_run, 0.5, lines)))
+
+
+def served(whole: Configured, own: Settings) -> Settings:
+    """The whole service's settings; several servers: each as ``own`` says."""
+    return replace(whole.settings, max_total_num_tokens=own.max_total_num_tokens)
+
+
+def as_fitted(whole: Configured, found: Settings) -> Settings:
+    """What the fit chose among the alternatives, on the settings of the whole service.
+
+    The queue limit is put back: the fit leaves it out, because who was refused is known there.
+    """
+    return replace(
+        whole.settings, max_total_num_tokens=found.max_total_num_tokens,
+        max_running_requests=found.max_running_requests, async_scheduling=found.async_scheduling,
+        disable_overlap_schedule=found.disable_overlap_schedule,
+    )  # fmt: skip
+
+
+def way_of(found: Fitted) -> Way:
+    """The times beside the engine's steps."""
+    return Way(found.front_s, found.back_first_s, found.back_s, float(found.coefficients[-1]))
+
+
+def both_sides(view: View, setup: Configured, basis: Basis) -> Basis:
+    """Step times of prefill and decode apart: prefill from its own requests, decode from its batch lines."""
+    lines = decode_lines(view).until(FOREVER_TS, setup.settings.decode_log_interval)
+    try:
+        prefill = traffic_of(view, side="prefill")
+    except InputError:
+        prefill = None
+    if lines is None or len(lines.seconds) < FEWEST_LINES or prefill is None:
+        lack = "decode batch lines" if prefill is not None else "prefill requests"
+        return replace(basis, notes=(*basis.notes, f"too few {lack}: step times are not fitted, default ones hold"))
+    decode = solve(lines, np.zeros(len(FEATURES)))
+    ones = np.ones(prefill.n, np.int64)
+    columns = {**prefill.scenario.columns, "output_tokens": ones, "max_new_tokens": ones}
+    alone = replace(prefill, scenario=replace(prefill.scenario, columns=columns))
+    rows = np.arange(min(alone.n, FITTED_AT_MOST))
+    single = replace(setup.settings, workers=1, decode_workers=0, router="none", disable_overlap_schedule=True)
+    found = fit(alone, [replace(single, max_queued_requests=0)], rows, engine_run)
+    if found is None:
+        return replace(basis, notes=(*basis.notes, "too few prefill times: step times are not fitted"))
+    c = found.coefficients
+    a, d, e = (float(decode[i]) for i in (0, 3, 4))
+    model = TimeModel(
+        f"fitted on {found.requests} prefills and {len(lines.seconds)} decode lines", max(1, round(a * PS)),
+        round(c[1] * PS), round(c[2] * PS), round(d * PS), round(e * PS), 0,
+    )  # fmt: skip
+    # what a prefill pass costs beyond a decode pass is paid once for each request
+    way = Way(found.front_s, 0.0, 0.0, float(max(0.0, c[-1] + c[0] - a)))
+    return replace(basis, model=model, way=way, fitted=True, settings=basis.settings)

@@ -1,0 +1,84 @@
+"""Runs on all cores: the same outcomes in the same order whatever the number of processes."""
+
+import multiprocessing
+import os
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from typing import Final
+
+from ridgeline.sim.service import Hooks
+from ridgeline.sim.settings import Settings
+from ridgeline.sim.whatif.run import Outcome, Work, hooks_of, run
+
+Task = tuple[int, int]  # which setting, which repeat
+WORTH_PROCESSES_S: Final = 3.0
+"""Below so many seconds of work left, starting processes costs more than it saves."""
+OnDone = Callable[[int, int], None]
+
+HELD: list[tuple[Work, Sequence[Settings], Hooks]] = []
+"""In a worker process: what its tasks refer to."""
+
+
+def begin(work: Work, settings: Sequence[Settings]) -> None:
+    """First thing in a worker process."""
+    import signal
+
+    # an interrupt is the parent's to handle: it keeps what is done
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    HELD.append((work, settings, hooks_of(work.policies)))
+
+
+def one(task: Task) -> Outcome:
+    """One run in a worker process."""
+    work, settings, hooks = HELD[0]
+    return run(work, settings[task[0]], task[1], hooks)
+
+
+def run_all(
+    work: Work, settings: Sequence[Settings], repeats: int, jobs: int | None = None, on_done: OnDone | None = None
+) -> tuple[dict[Task, Outcome], bool]:
+    """Every setting in every repeat, repeat by repeat; and whether an interrupt cut it short (what is done is kept)."""
+    tasks = [(which, repeat) for repeat in range(repeats) for which in range(len(settings))]
+    tell = on_done or (lambda _done, _all: None)
+    done: dict[Task, Outcome] = {}
+    hooks = hooks_of(work.policies)
+    processes = min(jobs or os.cpu_count() or 1, len(tasks))
+    try:
+        while tasks:
+            started = time.monotonic()
+            done[tasks[0]] = run(work, settings[tasks[0][0]], tasks[0][1], hooks)
+            took = time.monotonic() - started
+            tell(len(done), len(done) + len(tasks) - 1)
+            tasks = tasks[1:]
+            if processes > 1 and len(tasks) > 1 and took * len(tasks) > WORTH_PROCESSES_S:
+                spread(work, settings, tasks, processes, done, tell)
+                break
+    except KeyboardInterrupt:
+        return ordered(done), True
+    return ordered(done), False
+
+
+def spread(
+    work: Work, settings: Sequence[Settings], tasks: Sequence[Task], processes: int, done: dict[Task, Outcome],
+    tell: OnDone,
+) -> None:  # fmt: skip
+    """The tasks over processes; outcomes go into ``done`` as they come."""
+    count = len(done) + len(tasks)
+    # spawned, not forked: this process has threads of other libraries
+    context = multiprocessing.get_context("spawn")
+    executor = ProcessPoolExecutor(processes, context, begin, (work, settings))
+    try:
+        waiting: dict[Future[Outcome], Task] = {executor.submit(one, task): task for task in tasks}
+        while waiting:
+            ready, _rest = wait(waiting, return_when=FIRST_COMPLETED)
+            for future in ready:
+                done[waiting.pop(future)] = future.result()
+                tell(len(done), count)
+    finally:
+        executor.shutdown(wait=True, cancel_futures=True)
+
+
+def ordered(done: dict[Task, Outcome]) -> dict[Task, Outcome]:
+    """By setting and repeat, not by who was ready first."""
+    return {task: done[task] for task in sorted(done)}
