@@ -36,6 +36,7 @@ VERBS: Final = (
     ),
     ("replay", "replay", "ridgeline.cli.replay:replay", "Send recorded requests again at their times, and compare."),
     ("output", "report", "ridgeline.cli.report:report", "The incident as one self-contained page."),
+    ("output", "export", "ridgeline.cli.export:export", "The evidence as traces, tables, alert rules or a dashboard."),
     ("lab", "lab", "ridgeline.cli.lab:lab", "Record labelled incidents in virtual time; score diagnose."),
 )
 

@@ -181,9 +181,7 @@ def _after(view: View, d: Diagnosis, after: str | None, keep_text: bool) -> list
 def _pictures(shown: Sequence[Picture], folder: Path, theme: Theme, lang: str) -> list[tuple[Path, int]]:
     from ridgeline.report.page.draw import alone
 
-    return [
-        _write(folder / f"{p.name}.svg", alone(p, theme, lang).encode()) for p in shown if p.drawing is not None
-    ]
+    return [_write(folder / f"{p.name}.svg", alone(p, theme, lang).encode()) for p in shown if p.drawing is not None]
 
 
 def _write(path: Path, data: bytes) -> tuple[Path, int]:

@@ -117,7 +117,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Picture:
-    """One picture: `name` keys its title in the catalogue, `figures` its sentence; without a drawing `missing` says why.
+    """One picture: `name` keys its title in the catalogue, `figures` its sentence; `missing`: why there is no drawing.
 
     `rows` hold the numbers of `columns` that the drawing shows; `notes` are keys of the catalogue with figures.
     """

@@ -4,18 +4,22 @@ from typing import Final
 
 PICTURES: Final[dict[str, str]] = {
     "picture.heat.title": "Latency over time",
-    "picture.heat": "{n} requests by arrival and {what:word}; the slowest took up to {slowest}. Darker cells hold more requests.",
+    "picture.heat": (
+        "{n} requests by arrival and {what:word}; the slowest took up to {slowest}. Darker cells hold more requests."
+    ),
     "picture.latency.title": "How long requests took",
     "picture.latency.compared": (
-        "Half of the requests of the {side} took more than {p50} (before: {p50_before}), one in a hundred more than {p99} "
-        "(before: {p99_before}), by {what:word}. Further right is slower."
+        "Half of the requests of the {side} took more than {p50} (before: {p50_before}), one in a hundred more than "
+        "{p99} (before: {p99_before}), by {what:word}. Further right is slower."
     ),
     "picture.latency.alone": (
         "Of {n} requests half took more than {p50}, one in a hundred more than {p99}, by {what:word}. There is no "
         "baseline to hold it against."
     ),
     "picture.ranks.title": "Load of each rank",
-    "picture.ranks.all": "{n} shown. The longest queue stands at {rank}: up to {peak} waiting beside {running} running.",
+    "picture.ranks.all": (
+        "{n} shown. The longest queue stands at {rank}: up to {peak} waiting beside {running} running."
+    ),
     "picture.ranks.more": (
         "The {n} ranks with the longest queues; {left} more are not drawn. The longest stands at {rank}: up to {peak} "
         "waiting beside {running} running."
@@ -28,7 +32,8 @@ PICTURES: Final[dict[str, str]] = {
         "{share} are. Bars show the 95 % interval."
     ),
     "picture.classes.none": (
-        "{slow} of {n} requests are slow ({what:word} of at least {threshold}), and no attribute of the requests marks them."
+        "{slow} of {n} requests are slow ({what:word} of at least {threshold}), and no attribute of the requests "
+        "marks them."
     ),
     "picture.waterfall.title": "Slow requests beside their twins",
     "picture.waterfall": (
@@ -85,7 +90,9 @@ HEADINGS: Final[dict[str, str]] = {
     "page.loses": "loses {what}",
     "page.risk": "risk: {what}",
     "page.source-code": "Where to look in the source",
-    "page.made-by": "Made by Ridgeline {version} from {n} sources. Ids and names are keyed hashes unless kept on purpose.",
+    "page.made-by": (
+        "Made by Ridgeline {version} from {n} sources. Ids and names are keyed hashes unless kept on purpose."
+    ),
     "page.skip": "Skip to the finding",
     "page.verdict.finding": "finding",
     "page.verdict.healthy": "healthy",

@@ -7,7 +7,8 @@ PICTURES: Final[dict[str, str]] = {
     "picture.heat": "{n} 个请求按到达时间和{what:word}分布；最慢的达到 {slowest}。颜色越深，请求越多。",
     "picture.latency.title": "请求耗时",
     "picture.latency.compared": (
-        "{what:word}：{side}中一半请求超过 {p50}（之前 {p50_before}），百分之一超过 {p99}（之前 {p99_before}）。越靠右越慢。"
+        "{what:word}：{side}中一半请求超过 {p50}（之前 {p50_before}），"
+        "百分之一超过 {p99}（之前 {p99_before}）。越靠右越慢。"
     ),
     "picture.latency.alone": "{n} 个请求的{what:word}：一半超过 {p50}，百分之一超过 {p99}。没有可对照的基线。",
     "picture.ranks.title": "各 rank 的负载",

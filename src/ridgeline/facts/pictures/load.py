@@ -27,7 +27,7 @@ span AS (SELECT min(ts) AS lo, max(ts) AS hi FROM told)
 SELECT place, any_value(dp_rank) AS dp_rank,
     CAST(least(floor((ts - lo) / (hi - lo) * $bins), $bins - 1) AS BIGINT) AS bin,
     avg(waiting) AS waiting, avg(running) AS running, avg(usage) AS usage, max(cap) AS cap,
-    any_value(lo) AS lo, any_value(hi) AS hi
+    any_value(lo) AS lo, any_value(hi) AS hi, max(waiting), max(running), max(usage)
 FROM told, span
 WHERE hi > lo
 GROUP BY place, bin
@@ -63,10 +63,13 @@ def ranks(view: View, marked: tuple[str, ...] = (), window: Window | None = None
     middles = tuple(lo + (hi - lo) * (k + 0.5) / bins for k in range(bins))
     lines: dict[str, dict[str, list[float | None]]] = {}
     rank_of: dict[str, str] = {}
+    peaks: dict[tuple[str, str], float] = {}
     for place, rank, at, *values in rows:
         rank_of[place] = "" if rank is None else str(rank)
         for name, column, _ in SIGNALS:
             lines.setdefault(place, {}).setdefault(name, [None] * bins)[at] = values[column - 3]
+            if (peak := values[column + 3]) is not None:
+                peaks[place, name] = max(peak, peaks.get((place, name), peak))
     kept = sorted(sorted(lines), key=lambda p: -(_mean(lines[p]["waiting"]) or 0.0))[:MOST]
     kept.sort(key=list(lines).index)
     short = _short(kept)
@@ -82,7 +85,7 @@ def ranks(view: View, marked: tuple[str, ...] = (), window: Window | None = None
             cap = caps.copy().pop() if name == "running" and len(caps) == 1 else 1.0 if name == "usage" else None
             panels.append(Panel(name, "time", unit, curves, cap=cap))
     for p in kept:
-        figures = [f(lines[p][name]) for name, _, _ in SIGNALS for f in (_mean, _peak)]
+        figures = [v for name, _, _ in SIGNALS for v in (_mean(lines[p][name]), peaks.get((p, name)))]
         table.append((short[p], *figures))
     shade = (view.incident.from_ts, view.incident.to_ts) if view.incident else None
     busiest = max(table, key=lambda row: row[1] or 0.0)
@@ -108,10 +111,6 @@ def _short(places: list[str]) -> dict[str, str]:
 def _mean(values: list[float | None]) -> float | None:
     known = [v for v in values if v is not None]
     return sum(known) / len(known) if known else None
-
-
-def _peak(values: list[float | None]) -> float | None:
-    return max((v for v in values if v is not None), default=None)
 
 
 # Each place's mean in a stretch of time, added up over the places of a side.

@@ -72,7 +72,12 @@ def waterfall(view: View, pairs: Sequence[tuple[str, str | None]]) -> Picture:
     return Picture("waterfall", Bars(tuple(bars)), figures, WATERFALL_COLUMNS, rows)
 
 
-PREFIX_COLUMNS: Final = (Column("window"), Column("prompts", "count"), Column("what became of it"), Column("share", "share"))
+PREFIX_COLUMNS: Final = (
+    Column("window"),
+    Column("prompts", "count"),
+    Column("what became of it"),
+    Column("share", "share"),
+)
 
 
 def prefix(view: View) -> Picture:

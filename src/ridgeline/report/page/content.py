@@ -57,9 +57,7 @@ Opened = tuple[
 ]
 
 
-def page(
-    diagnosis: Diagnosis, pictures: Sequence[Picture], opened: Mapping[str, Opened], lang: str = "en"
-) -> Page:
+def page(diagnosis: Diagnosis, pictures: Sequence[Picture], opened: Mapping[str, Opened], lang: str = "en") -> Page:
     """Number the statements, share equal rows, and keep the whole within its size: told evidence comes first."""
     queries: dict[str, int] = {}
     seen: dict[tuple[str, tuple[str, ...]], RowSet] = {}

@@ -76,14 +76,16 @@ PALETTE: Final[dict[Theme, dict[str, str]]] = {
         "accent": "#c2410c", "wash": "#fdf1ea", "calm": "#6e7b8a", "calmer": "#b3bcc6", "after": "#0072b2",
         "queue": "#c2410c", "prefill": "#0072b2", "decode": "#00815d", "return": "#a8528a", "before": "#8a6100",
         "transfer": "#2b7fb8", "unaccounted": "#6e7781", "inside": "#ffffff",
-        "h1": "#fbe3d6", "h2": "#f6c5ac", "h3": "#eea27e", "h4": "#e27f53", "h5": "#d05c2c", "h6": "#aa410f", "h7": "#7a2c07",
+        "h1": "#fbe3d6", "h2": "#f6c5ac", "h3": "#eea27e", "h4": "#e27f53",
+        "h5": "#d05c2c", "h6": "#aa410f", "h7": "#7a2c07",
     },
     "dark": {
         "paper": "#12161b", "ink": "#e8ecf1", "soft": "#9aa6b2", "grid": "#28303a", "ground": "#1a2027",
         "accent": "#ff8a4c", "wash": "#2c1e15", "calm": "#8b98a6", "calmer": "#4d5865", "after": "#56b4e9",
         "queue": "#ff8a4c", "prefill": "#56b4e9", "decode": "#34c796", "return": "#e39bc9", "before": "#e6b73c",
         "transfer": "#8fc7ff", "unaccounted": "#9aa6b2", "inside": "#12161b",
-        "h1": "#3a2417", "h2": "#5b311a", "h3": "#84431d", "h4": "#b05722", "h5": "#dc7131", "h6": "#ff9a5f", "h7": "#ffd0b3",
+        "h1": "#3a2417", "h2": "#5b311a", "h3": "#84431d", "h4": "#b05722",
+        "h5": "#dc7131", "h6": "#ff9a5f", "h7": "#ffd0b3",
     },
 }  # fmt: skip
 

@@ -16,13 +16,17 @@ UNIT_OF: Final = {
                      "best", "baseline"), "s"),
     **dict.fromkeys(("share", "usual", "hit", "lost", "usage"), "share"),
 }  # fmt: skip
-NAMES: Final = ("what", "side", "lot", "part", "queue", "reason")  # figures that are themselves labels
+NAMES: Final = ("side", "lot", "part", "queue", "reason")  # figures that are themselves labels
 
 
 def sentence(key: str, figures: Iterable[tuple[str, Any]], lang: str) -> str:
     """The catalogue's sentence, its figures with units, as plain text (not yet escaped for HTML)."""
     told = {
-        name: None if value is None else named(str(value), lang) if name in NAMES else shown(value, UNIT_OF.get(name, ""))
+        name: None
+        if value is None
+        else named(str(value), lang)
+        if name in NAMES
+        else shown(value, UNIT_OF.get(name, ""))
         for name, value in figures
     }
     return plain(say(key, told, lang), 2000)

@@ -1,0 +1,1 @@
+"""A view in other programs' formats: traces, tables, scenarios, alert rules, dashboards."""
