@@ -61,6 +61,19 @@ def test_markdown_is_escaped_and_json_is_whole(log: Path, capsys: pytest.Capture
     assert line["line"] == 2
 
 
+def test_equal_unread_lines_are_one_entry_with_their_number(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = tmp_path / "x.log"
+    log.write_text("[2026-11-30 03:40:00] frobnicate\n" * 3000 + "[2026-11-30 03:40:00] frobnicate twice\n")
+    assert run("sources", log, "--unread") == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "x.log:1 (and 2,999 like it, to line 3000): frobnicate",
+        "x.log:3001: frobnicate twice",
+    ]
+    assert run("sources", log, "--unread", "--format", "json") == 0
+    first = json.loads(capsys.readouterr().out)["unread"][0]
+    assert (first["line"], first["last_line"], first["lines"]) == (1, 3000, 3000)
+
+
 def test_the_zone_given_is_the_zone_used(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("sources", log, "--tz", "+08:00", "--format", "json") == 0
     (source,) = json.loads(capsys.readouterr().out)["sources"]

@@ -20,11 +20,16 @@ SOURCES_SQL: Final = """
     FROM sources
     ORDER BY source
 """
+# Lines with the same words are one entry: a line that a program repeats may stand there millions of times.
 UNREAD_SQL: Final = """
-    SELECT s.path, u.line, u.severity, u.text
-    FROM unread AS u
+    SELECT s.path, u.first, u.last, u.lines, u.severity, u.text
+    FROM (
+        SELECT source, severity, text, min(line) AS first, max(line) AS last, count(*) AS lines
+        FROM unread
+        GROUP BY ALL
+    ) AS u
     LEFT JOIN sources AS s USING (source)
-    ORDER BY u.source, u.line
+    ORDER BY u.source, u.first
 """
 HEAD: Final = ("source", "read as", "server", "rows", "unparsed", "from", "to", "clock")
 
@@ -100,19 +105,23 @@ def said(view: "View", format: Format) -> str:
 
 
 def unread_said(view: "View", format: Format) -> str:
-    """Every unread line, safe to print."""
+    """Every unread line, safe to print; equal ones once, with how many there are."""
     rows = view.query(UNREAD_SQL)
     if format == "json":
-        keys = ("source", "line", "severity", "text")
+        keys = ("source", "line", "last_line", "lines", "severity", "text")
         return json.dumps({"unread": [dict(zip(keys, row, strict=True)) for row in rows]}, indent=1)
     if not rows:
         return "every line was understood"
     if format == "md":
-        return "\n".join(f"- {markdown(p or '')}:{n} {markdown(text or '')}" for p, n, _, text in rows)
+        return "\n".join(f"- {markdown(p or '')}:{_lines(*at)} {markdown(text or '')}" for p, *at, _, text in rows)
     return "\n".join(
-        f"{plain(p or '')}:{n}: {f'[{severity}] ' if severity else ''}{plain(text or '')}"
-        for p, n, severity, text in rows
+        f"{plain(p or '')}:{_lines(*at)}: {f'[{severity}] ' if severity else ''}{plain(text or '')}"
+        for p, *at, severity, text in rows
     )
+
+
+def _lines(first: int, last: int, count: int) -> str:
+    return f"{first}" if count == 1 else f"{first} (and {count - 1:,} like it, to line {last})"
 
 
 def _cells(row: dict[str, Any]) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from typing import Final
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ridgeline.signals.lines import I64, LogLines, Parsed, joined, part
 from ridgeline.signals.log import (
@@ -29,7 +30,7 @@ from ridgeline.signals.log.export import records
 from ridgeline.signals.log.frame import frame
 from ridgeline.signals.log.life import Life
 from ridgeline.signals.log.rules import matching
-from ridgeline.signals.log.unread import unread_rows
+from ridgeline.signals.log.unread import MANY, repeated, unread_rows
 from ridgeline.signals.log.version import settle
 from ridgeline.signals.log.wrapped import unwrap
 from ridgeline.signals.request_log import parse_json_lines, parse_text_lines
@@ -103,27 +104,29 @@ def _parsed(framed: Iterator[tuple[LogLines, int]], reading: Reading) -> Iterato
     held: LogLines | None = None
     life = Life()
     requests: list[LogLines] = []
+    strange: set[str] = set()
     for lines, blank in framed:
         reading.blank += blank
         reading.lines += blank + len(lines)
         if held is not None and len(held) and len(lines):
             at = _same_second(held, lines)
-            yield from life.follow(route(joined(held, part(lines, 0, at)), reading, requests))
+            yield from life.follow(route(joined(held, part(lines, 0, at)), reading, requests, strange))
             lines = part(lines, at, len(lines))
         at = _last_second(lines)
         held = part(lines, at, len(lines))
-        yield from life.follow(route(part(lines, 0, at), reading, requests))
+        yield from life.follow(route(part(lines, 0, at), reading, requests, strange))
         if sum(some.body.nbytes for some in requests) > REQUEST_BYTES:
             yield from _requests(requests, reading)
     if held is not None:
-        yield from life.follow(route(held, reading, requests))
+        yield from life.follow(route(held, reading, requests, strange))
     yield from _requests(requests, reading)
 
 
-def route(lines: LogLines, reading: Reading, requests: list[LogLines]) -> list[Rows]:
+def route(lines: LogLines, reading: Reading, requests: list[LogLines], strange: set[str]) -> list[Rows]:
     """Hand lines to the parsers in order; count what was understood and give the rest as `unread` rows.
 
-    Request-log lines are only collected: their parser is dear to start and cheap per line.
+    Request-log lines are only collected: their parser is dear to start and cheap per line. `strange` holds texts that
+    many lines before these had and no parser knew: such a line may fill a disk, and is not asked about again.
     """
     out: list[Rows] = []
     known = lines.ts[lines.ts > UNDATED_S]
@@ -137,14 +140,20 @@ def route(lines: LogLines, reading: Reading, requests: list[LogLines]) -> list[R
     if words.any():
         requests.append(lines.pick(words))
         lines = lines.pick(~words)
+    if strange and len(lines):
+        again = np.asarray(pc.is_in(lines.body, pa.array(sorted(strange)))) & lines.prefixed
+        out.extend(_left(lines.pick(again), reading))
+        lines = lines.pick(~again)
     lines = _through(PARSERS, lines, reading, out)
+    if len(lines) >= MANY and len(strange) < MANY:
+        strange.update(repeated(lines))
     return [*out, *_left(lines, reading)]
 
 
 def run_rows(lines: LogLines, reading: Reading) -> list[Rows]:
     """All that one run of lines gives, request-log lines included."""
     requests: list[LogLines] = []
-    rows = route(lines, reading, requests)
+    rows = route(lines, reading, requests, set())
     return [*rows, *_requests(requests, reading)]
 
 
