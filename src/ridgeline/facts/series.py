@@ -20,6 +20,12 @@ WITH asked AS (
         coalesce(e2e_s, finished_ts - received_ts) AS e2e_s, cached_tokens / nullif(prompt_tokens, 0) AS hit_share
     FROM asks WHERE received_ts IS NOT NULL AND NOT coalesce(probe, false)
 ),
+-- What only the client sees: its own delay before it sends, and the way through whatever stands before the engine.
+sent AS (
+    SELECT r.received_ts AS ts, r.ttft_s, coalesce(r.dispatched_ts - r.received_ts, a.number) AS send_lag_s
+    FROM records r LEFT JOIN request_attrs a ON a.source = r.source AND a.line = r.line AND a.name = 'send_lag_s'
+    WHERE (r.role = 'client' OR r.kind = 'client') AND r.received_ts IS NOT NULL
+),
 raw AS (
     SELECT 'waiting' AS what, ts, waiting AS value, 0.5 AS q FROM totals WHERE ts IS NOT NULL
     UNION ALL SELECT 'accept_length', ts, accept_length, 0.5 FROM points WHERE accept_length > 0 AND ts IS NOT NULL
@@ -27,6 +33,8 @@ raw AS (
     UNION ALL SELECT 'tpot_s', ts, tpot_s, 0.9 FROM asked
     UNION ALL SELECT 'e2e_s', ts, e2e_s, 0.9 FROM asked
     UNION ALL SELECT 'hit_share', ts, hit_share, 0.5 FROM asked
+    UNION ALL SELECT 'client_ttft_s', ts, ttft_s, 0.9 FROM sent
+    UNION ALL SELECT 'send_lag_s', ts, send_lag_s, 0.9 FROM sent
 ),
 span AS (SELECT min(ts) AS lo, max(ts) AS hi FROM raw WHERE value IS NOT NULL),
 sized AS (
@@ -42,7 +50,10 @@ binned AS (
 )
 SELECT what, list(ts ORDER BY ts), list(value ORDER BY ts) FROM binned GROUP BY what ORDER BY what
 """
-WORSE: Final = {"waiting": 1, "ttft_s": 1, "tpot_s": 1, "e2e_s": 1, "hit_share": -1, "accept_length": -1}
+WORSE: Final = {
+    "waiting": 1, "ttft_s": 1, "tpot_s": 1, "e2e_s": 1, "hit_share": -1, "accept_length": -1, "client_ttft_s": 1,
+    "send_lag_s": 1,
+}  # fmt: skip
 
 
 def series(view: View) -> dict[str, tuple[list[float], list[float]]]:

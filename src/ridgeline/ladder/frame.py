@@ -14,8 +14,12 @@ from ridgeline.stats.change_point import ChangePoint, change_points
 MIN_BASELINE_S: Final = 20.0  # a shorter "before" is a start, not a baseline
 MIN_INCIDENT_S: Final = 10.0  # a shorter "after" is a moment
 MIN_SAMPLES: Final = 10
+DOUBT: Final = 0.05  # p-value of a step that still counts where its strength is clear: stairs have short steps
 SURE: Final = 1e-6  # a shift within the spread of its sides (latency tails under load) needs this p-value
-SMALL: Final = {"waiting": 2.0, "ttft_s": 0.05, "tpot_s": 0.002, "e2e_s": 0.1, "hit_share": 0.1, "accept_length": 0.1}
+SMALL: Final = {
+    "waiting": 2.0, "ttft_s": 0.05, "tpot_s": 0.002, "e2e_s": 0.1, "hit_share": 0.1, "accept_length": 0.1,
+    "client_ttft_s": 0.1, "send_lag_s": 0.2,
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -65,7 +69,7 @@ def _first_change(view: View) -> tuple[str, Window, Window] | None:
             continue
         bad = [
             stretch
-            for stretch in _bad_stretches(change_points(times, values, min_strength=1.5), signal, reach[1] + 1e-6)
+            for stretch in _bad_stretches(change_points(times, values, min_strength=1.5, max_p=DOUBT), signal, reach[1] + 1e-6)
             if stretch[1] - reach[0] >= MIN_BASELINE_S and stretch[2] - stretch[0] >= MIN_INCIDENT_S
         ]
         if bad:
@@ -89,11 +93,14 @@ def _bad_stretches(points: Sequence[ChangePoint], signal: str, end: float) -> li
     good, bad = points[0].before, list[tuple[float, float, float]]()
     since: ChangePoint | None = None
     least = max(SMALL[signal], 0.3 * abs(good))
-    for point in points:
+    before = after = 0  # samples: a rise may come in stairs, so all that lies before and after counts, not one step
+    for i, point in enumerate(points):
         worse = (point.after - good) * WORSE[signal]
+        before += point.n_before
         if since is None:
             clear = point.strength >= 3 or (point.p_value <= SURE and worse >= 0.5 * abs(good))
-            if clear and worse >= least and min(point.n_before, point.n_after) >= MIN_SAMPLES:
+            after = sum(later.n_after for later in points[i:])
+            if clear and worse >= least and min(before, after) >= MIN_SAMPLES:
                 since = point
         elif worse <= 0.3 * abs(since.after - good):
             bad.append((since.onset, since.not_before, point.onset))
