@@ -112,6 +112,7 @@ RUNGS: Final[dict[str, str]] = {
     "a4.config": "{cause} is a setting: change it and compare before and after",
     "a4.none": "neither replay nor simulation would add anything here",
     "a5.not-reached": "not run: the command under next starts the route",
+    "a5.decided": "{sentence}",
     "summary.finding": "{cause} ({confidence} confidence), and {more} more",
     "summary.one": "{cause} ({confidence} confidence)",
     "summary.healthy": "nothing wrong in what was read",
