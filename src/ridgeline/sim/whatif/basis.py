@@ -14,6 +14,7 @@ from ridgeline.scenario.model import PS, Scenario, ScenarioError, take
 from ridgeline.scenario.traffic import OBSERVED, Traffic
 from ridgeline.sim.settings import SettingError, Settings, as_dict
 from ridgeline.sim.timing import DEFAULT, NO_WAY, TimeModel, Way
+from ridgeline.sim.whatif.variants import free
 
 SCHEMA: Final = "ridgeline.sample/1"
 KEPT: Final = ("queue_s", "ttft_s", "tpot_s", "e2e_s", "cached_tokens", "retractions", "dp_rank")
@@ -43,8 +44,7 @@ class Basis:
 
     def unpinned(self) -> "Basis":
         """The same with nobody asking for a rank."""
-        columns = {**self.scenario.columns, "dp_rank": np.full(self.scenario.n, -1, np.int64)}
-        return replace(self, scenario=replace(self.scenario, columns=columns))
+        return replace(self, scenario=free(self.scenario))
 
     def only(self, rows: NDArray[np.int64]) -> "Basis":
         """The given requests alone."""

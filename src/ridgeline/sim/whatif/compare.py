@@ -7,14 +7,14 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from ridgeline.scenario.model import PS
+from ridgeline.scenario.model import PS, Scenario, take
 from ridgeline.sim.settings import SettingError
 from ridgeline.sim.whatif.basis import Basis
 from ridgeline.sim.whatif.classes import Group, groups_of
 from ridgeline.sim.whatif.gate import Gate, gate
 from ridgeline.sim.whatif.paired import STATISTICS, Change, change, of_metric, statistic
 from ridgeline.sim.whatif.pool import OnDone, run_all
-from ridgeline.sim.whatif.run import METRICS, Outcome, Work
+from ridgeline.sim.whatif.run import METRICS, Outcome, Work, of_rows
 from ridgeline.sim.whatif.slo import Limit, met, within
 from ridgeline.sim.whatif.variants import Variant
 
@@ -121,35 +121,46 @@ def work_of(basis: Basis, seed: int, policies: Sequence[str] = ()) -> Work:
 def compare(
     basis: Basis, variants: Sequence[Variant], *, repeats: int = 1, seed: int = 0, jobs: int | None = None,
     limits: Sequence[Limit] = (), objective: Objective | None = None, policies: Sequence[str] = (),
+    over: NDArray[np.int64] | None = None,
     on_done: OnDone | None = None,
 ) -> Comparison:  # fmt: skip
     """Run every variant (the first is the base) in every repeat and compare.
 
     The gate judges the settings that the basis ran under; where the base differs from them they are run once more.
+    ``over``: the requests that figures and changes are about (all are simulated); the gate is about all.
 
     Raises:
         SettingError: nothing finished before an interrupt.
     """
-    settings = [variant.settings for variant in variants]
     work = work_of(basis, seed, policies)
-    own = basis.traffic is not None and (settings[0] != basis.settings or bool(policies))
+    own = basis.traffic is not None and (variants[0].settings != basis.settings or bool(policies))
     checked: Outcome | None = None
     if own:
-        extra, cut = run_all(work_of(basis, seed), [basis.settings], 1, 1)
+        extra, cut = run_all(work_of(basis, seed), [Variant((), basis.settings)], 1, 1)
         checked = extra.get((0, 0))
         if cut:
             raise SettingError("interrupted before anything was simulated")
-    done, interrupted = run_all(work, settings, repeats, jobs, on_done)
+    done, interrupted = run_all(work, variants, repeats, jobs, on_done)
     if (0, 0) not in done:
         raise SettingError("interrupted before anything was simulated")
     whole = [r for r in range(repeats) if all((v, r) in done for v in range(len(variants)))]
     kept = whole or [0]
     ready = [v for v in range(len(variants)) if all((v, r) in done for r in kept)]
-    base = [done[0, r] for r in kept]
+    base = [of_rows(done[0, r], over) for r in kept]
     by = objective or objective_of(None, limits)
-    groups = groups_of(basis.scenario)
+    looked_at = basis.scenario if over is None else take(basis.scenario, over)
+    groups = groups_of(looked_at)
     runs = [
-        compared(basis, variants[v], [done[v, r] for r in kept], None if v == 0 else base, limits, by, groups, seed)
+        compared(
+            looked_at,
+            variants[v],
+            [of_rows(done[v, r], over) for r in kept],
+            None if v == 0 else base,
+            limits,
+            by,
+            groups,
+            seed,
+        )
         for v in ready
     ]
     judged = gate(basis, checked or done[0, 0]) if basis.traffic is not None else None
@@ -160,14 +171,20 @@ def compare(
 
 
 def compared(
-    basis: Basis, variant: Variant, mine: Sequence[Outcome], base: Sequence[Outcome] | None, limits: Sequence[Limit],
-    by: Objective, groups: Sequence[Group], seed: int,
-) -> Compared:  # fmt: skip
+    scenario: Scenario,
+    variant: Variant,
+    mine: Sequence[Outcome],
+    base: Sequence[Outcome] | None,
+    limits: Sequence[Limit],
+    by: Objective,
+    groups: Sequence[Group],
+    seed: int,
+) -> Compared:
     """The figures of one setting, and its changes from the base."""
     figures = {name: figures_of(of_metric(mine, name)) for name in METRICS}
     kept = [within(one.values, limits).astype(np.float32) for one in mine] if limits else []
-    share = float(np.mean([k.mean() for k in kept])) if kept and basis.scenario.n else None
-    goodput = None if share is None else share * basis.scenario.n / span_s(basis)
+    share = float(np.mean([k.mean() for k in kept])) if kept and scenario.n else None
+    goodput = None if share is None else share * scenario.n / span_s(scenario)
     changes: dict[str, dict[str, Change | None]] | None = None
     gain: Change | None = None
     classes: list[tuple[Group, Change]] = []
@@ -185,7 +202,7 @@ def compared(
         found = ((g, change(of_metric(base, scored), of_metric(mine, scored), "mean", g.rows, seed)) for g in groups)
         classes = [(g, c) for g, c in found if c is not None]
     slo_met = all(met(one.values, limits) for one in mine) if limits else None
-    lost = basis.scenario.n - int(np.mean([(~np.isnan(one.values["e2e_s"])).sum() for one in mine]))
+    lost = scenario.n - int(np.mean([(~np.isnan(one.values["e2e_s"])).sum() for one in mine]))
     return Compared(variant, tuple(mine), figures, goodput, share, slo_met, changes, gain, tuple(classes), lost)
 
 
@@ -195,10 +212,10 @@ def figures_of(values: Sequence[NDArray[np.floating]]) -> dict[str, float] | Non
     return None if any(value != value for value in told.values()) else told
 
 
-def span_s(basis: Basis) -> float:
+def span_s(scenario: Scenario) -> float:
     """Seconds from the first to the last arrival (at least one: a single instant has no rate)."""
-    when = basis.scenario["arrival_ps"]
-    return max(1.0, float(when[-1] - when[0]) / PS) if basis.scenario.n else 1.0
+    when = scenario["arrival_ps"]
+    return max(1.0, float(when[-1] - when[0]) / PS) if scenario.n else 1.0
 
 
 def ranked(runs: Sequence[Compared]) -> list[Compared]:

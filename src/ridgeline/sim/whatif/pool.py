@@ -8,38 +8,38 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from typing import Final
 
 from ridgeline.sim.service import Hooks
-from ridgeline.sim.settings import Settings
 from ridgeline.sim.whatif.run import Outcome, Work, hooks_of, run
+from ridgeline.sim.whatif.variants import Variant
 
-Task = tuple[int, int]  # which setting, which repeat
+Task = tuple[int, int]  # which variant, which repeat
 WORTH_PROCESSES_S: Final = 3.0
 """Below so many seconds of work left, starting processes costs more than it saves."""
 OnDone = Callable[[int, int], None]
 
-HELD: list[tuple[Work, Sequence[Settings], Hooks]] = []
+HELD: list[tuple[Work, Sequence[Variant], Hooks]] = []
 """In a worker process: what its tasks refer to."""
 
 
-def begin(work: Work, settings: Sequence[Settings]) -> None:
+def begin(work: Work, variants: Sequence[Variant]) -> None:
     """First thing in a worker process."""
     import signal
 
     # an interrupt is the parent's to handle: it keeps what is done
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    HELD.append((work, settings, hooks_of(work.policies)))
+    HELD.append((work, variants, hooks_of(work.policies)))
 
 
 def one(task: Task) -> Outcome:
     """One run in a worker process."""
-    work, settings, hooks = HELD[0]
-    return run(work, settings[task[0]], task[1], hooks)
+    work, variants, hooks = HELD[0]
+    return run(work, variants[task[0]], task[1], hooks)
 
 
 def run_all(
-    work: Work, settings: Sequence[Settings], repeats: int, jobs: int | None = None, on_done: OnDone | None = None
+    work: Work, variants: Sequence[Variant], repeats: int, jobs: int | None = None, on_done: OnDone | None = None
 ) -> tuple[dict[Task, Outcome], bool]:
     """Every setting in every repeat, repeat by repeat; and whether an interrupt cut it short (what is done is kept)."""
-    tasks = [(which, repeat) for repeat in range(repeats) for which in range(len(settings))]
+    tasks = [(which, repeat) for repeat in range(repeats) for which in range(len(variants))]
     tell = on_done or (lambda _done, _all: None)
     done: dict[Task, Outcome] = {}
     hooks = hooks_of(work.policies)
@@ -47,12 +47,12 @@ def run_all(
     try:
         while tasks:
             started = time.monotonic()
-            done[tasks[0]] = run(work, settings[tasks[0][0]], tasks[0][1], hooks)
+            done[tasks[0]] = run(work, variants[tasks[0][0]], tasks[0][1], hooks)
             took = time.monotonic() - started
             tell(len(done), len(done) + len(tasks) - 1)
             tasks = tasks[1:]
             if processes > 1 and len(tasks) > 1 and took * len(tasks) > WORTH_PROCESSES_S:
-                spread(work, settings, tasks, processes, done, tell)
+                spread(work, variants, tasks, processes, done, tell)
                 break
     except KeyboardInterrupt:
         return ordered(done), True
@@ -60,14 +60,14 @@ def run_all(
 
 
 def spread(
-    work: Work, settings: Sequence[Settings], tasks: Sequence[Task], processes: int, done: dict[Task, Outcome],
+    work: Work, variants: Sequence[Variant], tasks: Sequence[Task], processes: int, done: dict[Task, Outcome],
     tell: OnDone,
 ) -> None:  # fmt: skip
     """The tasks over processes; outcomes go into ``done`` as they come."""
     count = len(done) + len(tasks)
     # spawned, not forked: this process has threads of other libraries
     context = multiprocessing.get_context("spawn")
-    executor = ProcessPoolExecutor(processes, context, begin, (work, settings))
+    executor = ProcessPoolExecutor(processes, context, begin, (work, variants))
     try:
         waiting: dict[Future[Outcome], Task] = {executor.submit(one, task): task for task in tasks}
         while waiting:

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -12,10 +12,10 @@ from ridgeline.scenario.model import PS, Scenario
 from ridgeline.sim.engine import params as p
 from ridgeline.sim.policies import load_policy
 from ridgeline.sim.service import Hooks, Service
-from ridgeline.sim.settings import Settings
 from ridgeline.sim.summary import moments, summary
 from ridgeline.sim.timing import TimeModel, Way
 from ridgeline.sim.whatif.repeats import pace, paced, shuffled
+from ridgeline.sim.whatif.variants import Variant, free
 
 METRICS: Final = ("ttft_s", "tpot_s", "e2e_s", "queue_s")
 STILL_WAITING: Final = 0.05
@@ -47,6 +47,14 @@ class Outcome:
     overloaded: str | None
 
 
+def of_rows(outcome: Outcome, rows: NDArray[np.int64] | None) -> Outcome:
+    """The outcome as far as the given requests are concerned; its summary stays that of the whole run."""
+    if rows is None:
+        return outcome
+    return replace(outcome, values={name: v[rows] for name, v in outcome.values.items()}, cached=outcome.cached[rows],
+                   rank=outcome.rank[rows])  # fmt: skip
+
+
 def hooks_of(policies: Sequence[str]) -> Hooks:
     """The user's policies, compiled. Raises SettingError."""
     found: dict[str, Any] = {}
@@ -56,12 +64,12 @@ def hooks_of(policies: Sequence[str]) -> Hooks:
     return Hooks(**found)
 
 
-def run(work: Work, settings: Settings, repeat: int, hooks: Hooks) -> Outcome:
+def run(work: Work, variant: Variant, repeat: int, hooks: Hooks) -> Outcome:
     """Simulate and sum up."""
     begin = time.process_time()
-    scenario, who = shuffled(work.scenario, work.seed, repeat)
+    scenario, who = shuffled(free(work.scenario) if variant.unpin else work.scenario, work.seed, repeat)
     model = paced(work.model, pace(work.pace_spread, work.seed, repeat))
-    service = Service(settings, model, (), work.seed + repeat, hooks, room=max(scenario.n, 1))
+    service = Service(variant.settings, model, (), work.seed + repeat, hooks, room=max(scenario.n, 1))
     service.push(scenario)
     service.run()
     found = moments(service, work.way)

@@ -1,4 +1,4 @@
-"""``--search goodput --bounds chunked_prefill_size=1024:16384``: settings found by Optuna's seeded sampler (extra search).
+"""``--search goodput --bounds chunked_prefill_size=1024:16384``: settings found by Optuna's seeded sampler.
 
 Each trial is one run of the traffic as it was; what is found is then compared with the base in all repeats, so that the
 luck of one run is not taken for a gain.
@@ -6,7 +6,7 @@ luck of one run is not taken for a gain.
 
 import importlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, get_type_hints
 
 import numpy as np
@@ -27,6 +27,8 @@ KEPT: Final = 3
 WIDE: Final = 8.0
 """From this ratio of its bounds on a number is searched in its logarithm."""
 HOPELESS: Final = 1e12
+LEAN: Final = 0.005
+"""A change that improves the figure by less than this share is left out of what is found."""
 POWERS: Final = frozenset({"chunked_prefill_size", "max_prefill_tokens", "page_size"})
 
 
@@ -120,7 +122,7 @@ def searched(
                 study.tell(trial, HOPELESS)
                 continue
             if settings not in known:
-                known[settings] = cost(basis, run(work, settings, 0, hooks), limits, objective)
+                known[settings] = cost(basis, run(work, Variant((), settings), 0, hooks), limits, objective)
             study.tell(trial, known[settings])
             if on_done is not None:
                 on_done(number + 1, trials)
@@ -130,7 +132,17 @@ def searched(
     if not known:
         raise SettingError(f"--bounds: no setting within them can be run ({refused[0] if refused else 'none tried'})")
     best = sorted(known, key=lambda s: (known[s], distance(s, base.settings)))[:KEPT]
-    return [base, *(variant_of(base.settings, s) for s in best if s != base.settings)]
+    lean: list[Settings] = []
+    for found in best:
+        for key, _ in variant_of(base.settings, found).changes:
+            # what changes nothing is left as it is
+            without = replace(found, **{key: getattr(base.settings, key)})
+            if without not in known:
+                known[without] = cost(basis, run(work, Variant((), without), 0, hooks), limits, objective)
+            if known[without] <= known[found] + LEAN * abs(known[found]):
+                found = without
+        lean.append(found)
+    return [base, *(variant_of(base.settings, s) for s in dict.fromkeys(lean) if s != base.settings)]
 
 
 def cost(basis: Basis, outcome: Outcome, limits: Sequence[Limit], objective: Objective) -> float:
@@ -140,7 +152,7 @@ def cost(basis: Basis, outcome: Outcome, limits: Sequence[Limit], objective: Obj
     if objective.metric == "goodput":
         # among settings that keep the limits equally the faster one is better
         mean = statistic(values["e2e_s"], "mean")
-        return -float(within(values, limits).sum()) / span_s(basis) + (0.0 if mean != mean else 1e-6 * mean)
+        return -float(within(values, limits).sum()) / span_s(basis.scenario) + (0.0 if mean != mean else 1e-6 * mean)
     lost = float(np.isnan(values["e2e_s"]).sum()) / n
     value = statistic(values[objective.metric], objective.statistic)
     return HOPELESS if value != value else value * (1 + 100 * lost)

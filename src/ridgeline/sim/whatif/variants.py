@@ -1,9 +1,12 @@
 """Settings to compare: ``--set``, ``--vary`` and ``--policy`` texts → one variant per combination, the base first."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from itertools import product
 
+import numpy as np
+
+from ridgeline.scenario.model import Scenario
 from ridgeline.sim.settings import SettingError, Settings, with_changes
 from ridgeline.sim.whatif.flags import own_name
 
@@ -17,11 +20,19 @@ class Variant:
 
     changes: tuple[tuple[str, bool | int | float | str], ...]
     settings: Settings
+    unpin: bool = False  # nobody asks for a rank
 
     @property
     def name(self) -> str:
         """``key=value`` of every change."""
-        return ", ".join(f"{key}={plain(value)}" for key, value in self.changes) or "base"
+        told = [f"{key}={plain(value)}" for key, value in self.changes]
+        return ", ".join([*told, *(["no rank asked for"] if self.unpin else [])]) or "base"
+
+
+def free(scenario: Scenario) -> Scenario:
+    """The scenario with nobody asking for a rank."""
+    columns = {**scenario.columns, "dp_rank": np.full(scenario.n, -1, np.int64)}
+    return replace(scenario, columns=columns)
 
 
 def plain(value: bool | int | float | str) -> str:

@@ -1,0 +1,190 @@
+"""From a cause to a decision: is a change worth touching production, which, what does it gain, what does it risk."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ridgeline.sim.fidelity.contract import rounded
+from ridgeline.sim.whatif import gate
+from ridgeline.sim.whatif.advise import payers, told, worth
+from ridgeline.sim.whatif.basis import Basis
+from ridgeline.sim.whatif.compare import Compared, Comparison, Objective, compare
+from ridgeline.sim.whatif.contract import of_change, of_run
+from ridgeline.sim.whatif.flags import named
+from ridgeline.sim.whatif.hypotheses import Hypothesis, hypotheses
+from ridgeline.sim.whatif.pool import OnDone
+from ridgeline.sim.whatif.slo import Limit
+from ridgeline.sim.whatif.variants import Variant
+from ridgeline.words.whatif import NO_SETTING, PRICES
+
+SCHEMA: Final = "ridgeline.decision/1"
+ENOUGH: Final = 0.8
+"""A cheaper change is taken where it brings this share of the best gain."""
+WORSE: Final = 0.25
+"""A change that makes the 90th percentile of another figure worse by more than this is none."""
+WORSE_S: Final = 0.05
+FEWEST_IN_WINDOW: Final = 30
+REPEATS: Final = 3
+# Cause or layer → the figure it hurts; everything else waits for its first token.
+HURT: Final = {
+    "decode": Objective("tpot_s", "p90"),
+    "memory.retraction-storm": Objective("e2e_s", "p90"),
+    "queue.limit-rejected": Objective("goodput"),
+}
+WAITS: Final = Objective("ttft_s", "p90")
+
+
+@dataclass(frozen=True)
+class Decision:
+    """``verdict``: change | no-gain | no-setting | not-trusted | no-traffic; ``worth``: None: it cannot be said."""
+
+    cause: str
+    verdict: str
+    worth: bool | None
+    sentence: str
+    flag: str | None = None
+    needs: tuple[str, ...] = ()
+    price: str | None = None
+    risks: tuple[str, ...] = ()
+    chosen: Compared | None = None
+    comparison: Comparison | None = None
+    notes: tuple[str, ...] = ()
+
+
+def no_setting(cause: str, route: str) -> Decision:
+    """The decision where the cause has nothing to try."""
+    why = NO_SETTING.get(route, NO_SETTING["none"])
+    return Decision(cause, "no-setting", False, f"No setting can mend {cause}: {why}.")
+
+
+def no_traffic(cause: str, reason: str) -> Decision:
+    """The decision where nothing can be simulated."""
+    return Decision(cause, "no-traffic", None, f"Nothing can be simulated for {cause}: {reason}.")
+
+
+def objective_for(cause: str, limits: Sequence[Limit]) -> Objective:
+    """What a change has to improve."""
+    if limits:
+        return Objective("goodput")
+    return HURT.get(cause, HURT.get(cause.partition(".")[0], WAITS))
+
+
+def rows_within(basis: Basis, window: tuple[float, float] | None) -> NDArray[np.int64] | None:
+    """Requests that arrived in the incident's window (wall seconds); None: all."""
+    if window is None or basis.traffic is None:
+        return None
+    arrival = basis.traffic.origin_ts + basis.traffic.arrival_s
+    rows = np.flatnonzero((arrival >= window[0]) & (arrival <= window[1]))
+    return rows if len(rows) >= FEWEST_IN_WINDOW else None
+
+
+def decide(
+    basis: Basis,
+    cause: str,
+    route: str,
+    window: tuple[float, float] | None = None,
+    *,
+    limits: Sequence[Limit] = (),
+    repeats: int = REPEATS,
+    seed: int = 0,
+    jobs: int | None = None,
+    on_done: OnDone | None = None,
+) -> Decision:
+    """Try what the cause suggests on the traffic and choose."""
+    tries = hypotheses(cause, basis.settings, basis.pinned)
+    if not tries:
+        return no_setting(cause, route)
+    variants = [Variant((), basis.settings), *(one.variant for one in tries)]
+    found = compare(
+        basis, variants, repeats=repeats, seed=seed, jobs=jobs, limits=limits, objective=objective_for(cause, limits),
+        over=rows_within(basis, window), on_done=on_done,
+    )  # fmt: skip
+    by_variant = {one.variant.name: one for one in tries}
+    good = [run for run in found.runs[1:] if worth(run, found) and harmless(run)]
+    if not good:
+        return without_gain(cause, found)
+    best = min(run.score for run in good)
+    chosen = min(
+        (run for run in good if run.score <= ENOUGH * best),
+        key=lambda run: (PRICES.index(by_variant[run.variant.name].price), found.runs.index(run)),  # type: ignore[arg-type]
+    )
+    return with_gain(cause, found, chosen, by_variant[chosen.variant.name])
+
+
+def harmless(run: Compared) -> bool:
+    """Whether no other figure gets clearly worse."""
+    for row in (run.changes or {}).values():
+        moved = row["p90"]
+        if moved is not None and moved.delta > max(WORSE * moved.before, WORSE_S) and moved.certain:
+            return False
+    return True
+
+
+def without_gain(cause: str, found: Comparison) -> Decision:
+    """Nothing tried helps enough."""
+    best = min((run for run in found.runs[1:] if run.gain is not None), key=lambda run: run.score, default=None)
+    named_best = (
+        f"; the best of {len(found.runs) - 1} tried, {best.variant.name}, gives {told(best, found)}" if best else ""
+    )
+    distrust = found.gate is not None and not found.gate.trust
+    sentence = f"Not worth touching production for {cause}{named_best}."
+    if distrust:
+        sentence = (
+            f"The simulator cannot be trusted on this traffic, so nothing is recommended for {cause}{named_best}."
+        )
+    return Decision(cause, "not-trusted" if distrust else "no-gain", None if distrust else False, sentence,
+                    comparison=found)  # fmt: skip
+
+
+def with_gain(cause: str, found: Comparison, chosen: Compared, one: Hypothesis) -> Decision:
+    """A change that helps."""
+    flag, needs = named(chosen.variant.changes, chosen.variant.settings)
+    if one.variant.unpin:
+        flag = f"callers name no rank{' and ' + flag if flag else ''}"
+    trusted = found.gate is not None and found.gate.trust
+    pays = payers(chosen.classes)
+    risks = tuple(r for r in (one.risk, *(f"pays: {name}" for name in pays)) if r)
+    sentence = f"Set {flag}: {told(chosen, found)}" if not one.variant.unpin else f"{flag}: {told(chosen, found)}"
+    sentence += "".join(f"; needs {need}" for need in needs)
+    sentence += f"; risk: {'; '.join(risks)}." if risks else "."
+    if not trusted:
+        why = "; ".join(found.gate.why[:2]) if found.gate is not None else "nothing was observed to compare with"
+        sentence = f"Try on one server first, the simulator is not proven on this traffic ({why}): {sentence}"
+    return Decision(cause, "change" if trusted else "not-trusted", True if trusted else None, sentence, flag, needs,
+                    one.price, risks, chosen, found)  # fmt: skip
+
+
+def to_json(decision: Decision) -> dict[str, Any]:
+    """``decision.json``: schema ridgeline.decision/1."""
+    found, chosen = decision.comparison, decision.chosen
+    gain = None
+    if chosen is not None and chosen.gain is not None and found is not None:
+        gain = {"figure": found.objective.text, **(of_change(chosen.gain) or {})}
+    return {
+        "schema": SCHEMA,
+        "cause": decision.cause,
+        "verdict": decision.verdict,
+        "worth_touching": decision.worth,
+        "sentence": decision.sentence,
+        "change": None if chosen is None else {
+            "settings": dict(chosen.variant.changes), "unpin": chosen.variant.unpin, "flag": decision.flag,
+            "needs": list(decision.needs), "price": decision.price,
+        },
+        "gain": gain,
+        "risk": list(decision.risks),
+        "fidelity": gate.to_json(found.gate) if found else None,
+        "tried": [tried(run) for run in found.runs[1:]] if found else [],
+        "base": of_run(found.base) if found else None,
+        "notes": [*decision.notes, *(found.warnings if found else ())],
+    }  # fmt: skip
+
+
+def tried(run: Compared) -> dict[str, Any]:
+    """One hypothesis and what it gave."""
+    return {
+        "settings": dict(run.variant.changes), "unpin": run.variant.unpin, "gain": of_change(run.gain),
+        "goodput": rounded(run.goodput), "unfinished": run.lost,
+    }  # fmt: skip

@@ -1,0 +1,108 @@
+"""Which settings a found cause suggests to try: literal, for the next commands of a diagnosis and for `decide`.
+
+A value is literal, or relative to the present one: ``x2`` (times), ``+1`` (plus). A value ``?word`` holds only where
+the setting is still ``none``. One `Try` is one combination; of those of a cause each is tried alone.
+"""
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+Price = Literal["flag", "memory", "server", "client"]
+"""What a change costs: a flag of what is there, a larger pool (memory must be found), another server, the caller."""
+PRICES: Final[tuple[Price, ...]] = ("flag", "client", "memory", "server")
+"""Cheapest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Try:
+    """Settings to change together, what that costs, and the risk in a few words. ``unpin``: nobody asks for a rank."""
+
+    settings: tuple[tuple[str, str], ...]
+    price: Price = "flag"
+    risk: str = ""
+    unpin: bool = False
+
+
+def _each(name: str, *values: str, price: Price = "flag", risk: str = "") -> tuple[Try, ...]:
+    return tuple(Try(((name, value),), price, risk) for value in values)
+
+
+_SERVERS: Final = tuple(
+    Try((("workers", n), ("router", "?power_of_two")), "server", "cost of another server") for n in ("+1", "x2", "x3")
+)
+_POOL: Final = _each("max_total_num_tokens", "x1.25", "x1.5", "x2", price="memory",
+                     risk="the pool must fit beside weights and activations, else CUDA OOM at start")  # fmt: skip
+_CAP: Final = _each("max_running_requests", "x1.5", "x2", "x3", "x4", risk="larger batches: each token takes longer")
+_LESS: Final = _each("max_running_requests", "x0.75", "x0.5", "x0.25", risk="requests wait instead of running slowly")
+_ORDER: Final = _each("schedule_policy", "shortest-prefill-first", "hrrn", "lof", risk="long prompts may starve")
+_CHUNK: Final = _each("chunked_prefill_size", "x0.5", "x0.25", "x0.125", "x2", "x4",
+                      risk="smaller chunks lengthen long prompts, larger ones pause streams")  # fmt: skip
+_MIXED: Final = tuple(
+    Try((("enable_mixed_chunk", "true"), ("chunked_prefill_size", size)), "flag", "prefill slows while streams run")
+    for size in ("2048", "1024", "512")
+)
+_ROUTERS: Final = _each("router", "cache_aware", "consistent_hashing", "power_of_two", "round_robin",
+                        risk="prefixes move once: a cold cache for a minute")  # fmt: skip
+_BALANCE: Final = _each("load_balance_method", "total_tokens", "total_requests", "shortest_queue", "round_robin",
+                        risk="prefixes move once: a cold cache for a minute")  # fmt: skip
+_FREE: Final = tuple(
+    Try((("load_balance_method", how),), "client", "the caller must stop naming a rank", unpin=True)
+    for how in ("total_requests", "total_tokens", "shortest_queue", "round_robin")
+)
+_RESERVE: Final = _each("schedule_conservativeness", "0.6", "0.3", "0.1", risk="retractions where outputs run long")
+_CAREFUL: Final = _each("schedule_conservativeness", "1.0", "1.3", "2.0", risk="fewer requests run at once")
+
+# Cause → what to try, cheapest first within a cause.
+TRIES: Final[dict[str, tuple[Try, ...]]] = {
+    "queue.arrival-overload": (*_CHUNK, *_MIXED, *_SERVERS),
+    "queue.burst": (*_CAP, *_CHUNK, *_SERVERS),
+    "queue.running-cap": (*_CAP, *_SERVERS),
+    "queue.over-reservation": (*_RESERVE, *_each("clip_max_new_tokens", "1024", "256"), *_POOL),
+    "queue.head-of-line": (*_ORDER, *_CHUNK, *_POOL, *_SERVERS),
+    "queue.priority-starvation": (
+        *_CAP,
+        Try((("enable_priority_scheduling", "false"),), "flag", "high priority waits with the others"),
+        *_SERVERS,
+    ),
+    "queue.limit-rejected": (*_each("max_queued_requests", "x2", "x4", "0", risk="late answers instead of refusals"),
+                             *_CHUNK, *_SERVERS),
+    "prefill.prompt-mix": (*_CHUNK, *_MIXED, *_ORDER, *_SERVERS),
+    "prefill.lora": (*_each("max_loras_per_batch", "x2", "x4", "x8", "64", price="memory",
+                            risk="adapters take device memory"), *_SERVERS),
+    "decode.batch-growth": (*_LESS, *_SERVERS),
+    "decode.prefill-interference": (*_MIXED, *_CHUNK, *_each("prefill_decode_interval", "4", "16")),
+    "memory.saturation": (*_RESERVE, *_POOL, *_SERVERS),
+    "memory.retraction-storm": (*_CAREFUL, *_LESS, *_POOL, *_SERVERS),
+    "memory.pool-misconfigured": (
+        *_each("max_total_num_tokens", "x2", "x4", "x8", price="memory",
+               risk="the pool must fit beside weights and activations, else CUDA OOM at start"),
+        *_SERVERS,
+    ),
+    "cache.eviction": (
+        *_each("radix_eviction_policy", "lfu", "slru", risk="what was once hot stays"),
+        *_each("schedule_policy", "lpm", risk="requests without a shared prefix may starve"),
+        *_POOL, *_SERVERS,
+    ),
+    "cache.page-misaligned": _each("page_size", "1", "16", "64", risk="the attention backend must take this page size"),
+    "cache.disabled": (Try((("disable_radix_cache", "false"),), "flag", "none known"),),
+    "cache.scattered-routing": (*_ROUTERS, *_BALANCE),
+    "routing.hot-key": (*_ROUTERS, *_BALANCE, *_FREE, *_SERVERS),
+    "routing.token-skew": (*_BALANCE, *_ROUTERS, *_FREE),
+    "routing.stale-load": (*_BALANCE, *_ROUTERS),
+    "disagg.prealloc": (*_each("num_reserved_decode_tokens", "x0.5", "x0.25", "x0.1", "128",
+                               risk="decode retracts where outputs run long"), *_POOL),
+    "disagg.ratio": (
+        *_each("decode_workers", "+1", "+-1", risk="the other side gets fewer servers"),
+        *(Try((("workers", n),), "server", "cost of another server") for n in ("+1", "+2", "+3")),
+        *(Try((("workers", n), ("decode_workers", "+1")), "server", "cost of another server") for n in ("+1", "+2")),
+    ),
+}  # fmt: skip
+
+# Route → why no setting can mend a cause of that kind.
+NO_SETTING: Final[dict[str, str]] = {
+    "replay": "it is a fault of function, not of a setting: replay the requests on a clean server",
+    "config": "it is put right by removing what is wrong in the configuration or the caller, not by tuning",
+    "profile": "execution itself is slower: profile it",
+    "none": "it lies outside of what the server's settings govern",
+    "simulate": "the simulator has no setting for it",
+}
