@@ -23,6 +23,7 @@ VERBS: Final = (
     ("diagnose", "classes", "ridgeline.cli.classes:classes", "Which classes of requests are slow, and by how much."),
     ("diagnose", "prefix", "ridgeline.cli.prefix:prefix", "What a prefix cache could reuse, and what was lost."),
     ("diagnose", "causes", "ridgeline.cli.causes:causes", "The closed list of causes, or one of them as a page."),
+    ("diagnose", "decide", "ridgeline.cli.decide:decide", "Is a change worth it, and which: tried on the traffic."),
     ("compare", "compare", "ridgeline.cli.compare:compare", "Did the fix work: recovered, worse, or cannot be told."),
     ("simulate", "scenario", "ridgeline.cli.scenario:scenario", "Make traffic: generated, or from a trace or a log."),
     ("simulate", "sample", "ridgeline.cli.sample:sample", "The traffic of recorded evidence as a scenario."),
