@@ -44,6 +44,7 @@ def record(
     pd: bool | None = None,
     severity: int = 2,
     share: float | None = None,
+    set_: Annotated[tuple[str, ...], Parameter(name=["--set"])] = (),
     quiet: bool = False,
 ) -> int:
     """Record ten virtual minutes of an incident; the truth goes to DIR.truth.json beside the folder.
@@ -70,14 +71,23 @@ def record(
         1 mild, 2 clear, 3 severe.
     share
         Share of the requests in the affected class, 0.01 to 1.
+    set_
+        KEY=VALUE, a setting of the servers that holds whatever the fault says: a remedy to try.
     quiet
         Print nothing.
     """
     from ridgeline.lab.record import make_case
     from ridgeline.lab.record import record as write
+    from ridgeline.model.errors import InputError
     from ridgeline.sim.engine.jit import is_compiled
 
-    case = make_case(fault, seed, version, size, rate, ranks, pd, severity, share)
+    changes: dict[str, str] = {}
+    for text in set_:
+        key, equals, value = text.partition("=")
+        if not equals or not value:
+            raise InputError(f"lab record: --set {text}: want KEY=VALUE")
+        changes[key.strip().removeprefix("--").replace("-", "_")] = value.strip()
+    case = make_case(fault, seed, version, size, rate, ranks, pd, severity, share, changes)
     if not is_compiled():
         print("ridgeline: compiling the engine once, about half a minute", file=sys.stderr)
     truth = write(case, out)
