@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ridgeline.signals.dump.inert.limits import Limits
+from ridgeline.signals.dump.inert.plain import PACKED
 
 PACKAGE: Final = Path(__file__).resolve().parents[2]  # …/ridgeline
 # The packages above the machine are given as bare folders: what their own code imports stays out of the child.
@@ -48,11 +49,26 @@ def inert(data: bytes, limits: Limits, deadline: float) -> dict[str, Any]:
         return {"refused": f"takes more than {limits.seconds:.3g} s to read"}
     if child.returncode:
         return {"refused": _died(child.returncode, limits)}
-    try:
-        found = json.loads(out)
-    except (ValueError, RecursionError):
-        found = None
+    found = _decoded(out)
     return found if isinstance(found, dict) else {"refused": "could not be read: the reading process gave no answer"}
+
+
+def _decoded(out: bytes) -> Any:
+    """The child's answer with the token ids put back; None where it is none."""
+    size = int.from_bytes(out[:8], "little")
+    raw = memoryview(out)[8 + size :]
+    ids = raw[: len(raw) // 4 * 4].cast("i")
+
+    def unpacked(found: dict[str, Any]) -> Any:
+        if len(found) != 1 or PACKED not in found:
+            return found
+        first, count = found[PACKED]
+        return ids[first : first + count].tolist()
+
+    try:
+        return json.loads(out[8 : 8 + size], object_hook=unpacked)
+    except (TypeError, ValueError, RecursionError):
+        return None
 
 
 def _died(status: int, limits: Limits) -> str:

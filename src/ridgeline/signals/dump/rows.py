@@ -27,6 +27,9 @@ from ridgeline.signals.unread import unread_rows
 
 RUN: Final = 4096  # requests handed over at once: they may hold whole prompts
 OPEN: Final = "unfinished"
+# An abort that the scheduler was told of (the client left, or /abort_request) has this text and no status code; those
+# it decides itself have both a text and a code of their own.
+TOLD: Final = "Aborted"
 
 
 def read(blob: Blob, reading: Reading) -> Iterator[Rows]:
@@ -59,6 +62,9 @@ def read(blob: Blob, reading: Reading) -> Iterator[Rows]:
         lost.append((len(dump.requests) + 1, dump.refused))
     if lost:
         yield unread_rows(reading, lost)
+    aborts = _aborts(dump, reading)
+    if aborts is not None:
+        yield aborts
     if dump.kind == "crash-dump":
         yield _events(dump, reading)
 
@@ -88,10 +94,38 @@ def _completed(made: Rows, requests: dict[int, DumpedRequest], reading: Reading)
     states = columns["state"].to_pylist() if "state" in columns else [None] * len(whose)
     columns["state"] = [OPEN if r.finished is False else one for one, r in zip(states, whose, strict=True)]
     columns["event"] = [OPEN if r.finished is False else "finished" for r in whose]
+    if "abort_message" in columns:
+        said = zip(columns["abort_message"].to_pylist(), whose, strict=True)
+        columns["abort_message"] = [None if _told(r) else message for message, r in said]
     columns["clock"] = ["wall" if r.clock == "wall" else None for r in whose]
     if any(r.clock != "wall" for r in whose):
         reading.note(f"{reading.path}: some times are no dates; those requests have no place in time")
     return rows_of("records", columns)
+
+
+def _told(r: DumpedRequest) -> bool:
+    return r.finish_reason == "abort" and r.status_code is None and r.finish_message == TOLD
+
+
+def _aborts(dump: Dump, reading: Reading) -> Rows | None:
+    """The requests that someone told the server to end."""
+    told = [r for r in dump.requests if _told(r)]
+    if not told:
+        return None
+    return rows_of(
+        "events",
+        {
+            "ts": [r.end_ts if r.clock == "wall" else None for r in told],
+            "kind": ["abort"] * len(told),
+            "severity": ["info"] * len(told),
+            "rid": [r.rid for r in told],
+            "text": [TOLD] * len(told),
+            "template": [TOLD] * len(told),
+            "attrs": ['{"by":"client"}'] * len(told),
+            "source": [reading.source] * len(told),
+            "line": [r.number for r in told],
+        },
+    )
 
 
 def _settings(dump: Dump, reading: Reading) -> Iterator[Rows]:

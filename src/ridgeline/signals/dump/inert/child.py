@@ -8,6 +8,7 @@ import codecs
 import gc
 import json
 import sys
+from array import array
 from contextlib import suppress
 from os import _exit
 from time import monotonic
@@ -26,8 +27,11 @@ FORBIDDEN_ROOMS: Final = ("os.", "subprocess.", "socket.", "ctypes.", "shutil.",
 BROKE_OUT: Final = 77  # exit status where the audit hook saw something
 
 
-def answer(data: bytes, limits: Limits, deadline: float) -> dict[str, Any]:
-    """`{"root": plain data, "cut": str | None, "rest": bytes behind the end}`, or `{"refused": str}`."""
+def answer(data: bytes, limits: Limits, deadline: float, ids: "array[int] | None" = None) -> dict[str, Any]:
+    """`{"root": plain data, "cut": str | None, "rest": bytes behind the end}`, or `{"refused": str}`.
+
+    The root of a cut file is what was whole, null where nothing was. `ids`: see `Plain`.
+    """
     machine = Machine(data, limits, deadline)
     cut = None
     try:
@@ -36,27 +40,34 @@ def answer(data: bytes, limits: Limits, deadline: float) -> dict[str, Any]:
         except Cut as e:
             cut = f"{e} at byte {machine.pos:,}"
             root = salvaged(machine)
-            if root is None:
-                return {"refused": cut}
-        return {"root": Plain(len(data), limits, deadline).walk(root), "cut": cut, "rest": len(data) - machine.pos}
+        plain = Plain(len(data), limits, deadline, ids).walk(root)
+        return {"root": plain, "cut": cut, "rest": len(data) - machine.pos}
     except Refusal as e:
         return {"refused": f"{e} (at byte {machine.pos:,})"}
-    except MemoryError:
-        return {"refused": f"needs more than {limits.memory_bytes >> 20} MiB of memory to be read"}
 
 
 def main() -> None:
-    """`argv`: the limits as JSON, the seconds left."""
+    """`argv`: the limits as JSON, the seconds left. Writes the length of the answer, the answer, the token ids."""
     limits = Limits(*json.loads(sys.argv[1]))
     deadline = monotonic() + float(sys.argv[2])
     gc.disable()  # nothing the machine builds dies before the process does
     for name in ("raw-unicode-escape", "latin-1", "utf-8"):
         codecs.lookup(name)
+    short = {"refused": f"needs more than {limits.memory_bytes >> 20} MiB of memory to be read"}
+    parts = _parts(short, array("i"))  # made now: later there may be no room to
     _harden(limits)
-    found = json.dumps(answer(sys.stdin.buffer.read(), limits, deadline), separators=(",", ":"))
-    sys.stdout.buffer.write(found.encode("ascii"))
+    with suppress(MemoryError):
+        ids = array("i")
+        parts = _parts(answer(sys.stdin.buffer.read(), limits, deadline, ids), ids)
+    for part in parts:
+        sys.stdout.buffer.write(part)
     sys.stdout.buffer.flush()
     _exit(0)  # taking the objects down one by one would cost as much as building them
+
+
+def _parts(found: dict[str, Any], ids: "array[int]") -> tuple[bytes, bytes, memoryview]:
+    text = json.dumps(found, separators=(",", ":")).encode("ascii")
+    return len(text).to_bytes(8, "little"), text, memoryview(ids).cast("B")
 
 
 def _harden(limits: Limits) -> None:

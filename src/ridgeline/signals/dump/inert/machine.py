@@ -18,7 +18,7 @@ from ridgeline.signals.dump.inert.opcodes import OTHERS
 from ridgeline.signals.dump.inert.things import Cut, Refusal
 
 STRIDE: Final = 1 << 14  # opcodes between two looks at the clock and the caps
-I32: Final = Struct("<i").unpack_from
+I32_AND_OP: Final = Struct("<iB").unpack_from  # a number and the opcode behind it
 F64: Final = Struct(">d").unpack_from
 READERS: Final = frozenset(b"KMJjh\x8c")  # read here with plain indexing
 
@@ -111,8 +111,10 @@ class Machine:
                             push(data[pos])
                             pos += 1
                         elif op == 0x4A:
-                            push(I32(data, pos)[0])
-                            pos += 4
+                            value, op = I32_AND_OP(data, pos)
+                            push(value)
+                            pos += 5
+                            continue
                         else:
                             break
                         op = data[pos]

@@ -35,6 +35,7 @@ MEMBERS: Final[dict[str, frozenset[str]]] = {
 EXCEPTIONS: Final = ("Error", "Exception", "Warning", "Interrupt")
 # Python 2's names of the same modules, which protocols 0 to 2 write.
 OLD: Final = {"__builtin__": "builtins", "copy_reg": "copyreg", "exceptions": "builtins"}
+OLD_NAMES: Final = {"xrange": "range", "unicode": "str", "long": "int"}
 OLD_MODULES: Final = frozenset(("commands", "popen2", "pipes", "imp", "crypt", "telnetlib"))
 # A step of a dotted name (`module.Outer.Inner`) that leads out of the module it starts in.
 STEPS: Final = frozenset(
@@ -52,7 +53,8 @@ def named(module: object, name: object) -> Global:
         raise Refusal("names something by what is no text")
     if not module or not name or len(module) + len(name) > LONGEST:
         raise Refusal("has an empty or overlong name")
-    module = OLD.get(module, module)
+    if module in OLD:
+        module, name = OLD[module], OLD_NAMES.get(name, name)
     first, _, rest = module.partition(".")
     allowed = MEMBERS.get(module)
     if allowed is not None:

@@ -5,6 +5,7 @@ Decimal) is that argument. Sets are sorted lists, raw bytes only their size. Wha
 caps is refused: a memo entry that is used twice is written twice here.
 """
 
+from array import array
 from time import monotonic
 from typing import Any, Final
 
@@ -18,16 +19,23 @@ UNFOLDED: Final = 8  # so many items per byte of the file
 CHARS: Final = 64 * 1024 * 1024
 SPARSE: Final = "ReqInput"  # a request has some eighty fields; those that were not set are left out
 STRIDE: Final = 1 << 14
+PACKED: Final = "$i32"
+PACKED_FROM: Final = 32  # shorter lists of token ids are written as they are
 
 
 class Plain:
-    """One walk over what a pickle of `size` bytes built; keeps what it may still spend."""
+    """One walk over what a pickle of `size` bytes built; keeps what it may still spend.
 
-    def __init__(self, size: int, limits: Limits, deadline: float) -> None:
+    With `ids` long lists of token ids go there instead and `{"$i32": [first, count]}` stands in their place: text of
+    numbers would cost more than all the rest.
+    """
+
+    def __init__(self, size: int, limits: Limits, deadline: float, ids: "array[int] | None" = None) -> None:
         self.depth = limits.depth
         self.items = min(limits.objects, ROOM + UNFOLDED * size)
         self.chars = CHARS + UNFOLDED * size
         self.deadline = deadline
+        self.ids = ids
         self.next_look = self.items - STRIDE
 
     def walk(self, value: Any, depth: int = 0) -> Any:
@@ -45,12 +53,22 @@ class Plain:
         if kind is list or kind is tuple:
             self._spend(len(value))
             if NUMBERS.issuperset(map(type, value)):
-                return value
+                return self._packed(value)
             return [self.walk(item, depth + 1) for item in value]
         if kind is dict:
             self._spend(len(value))
             return {self._key(key, depth): self.walk(item, depth + 1) for key, item in value.items()}
         return self._other(value, depth)
+
+    def _packed(self, numbers: Any) -> Any:
+        if self.ids is None or len(numbers) < PACKED_FROM or bool in map(type, numbers[:1]):
+            return numbers
+        first = len(self.ids)
+        try:
+            self.ids.extend(array("i", numbers))
+        except (TypeError, OverflowError):  # fractions among them, or numbers that no token has
+            return numbers
+        return {PACKED: [first, len(numbers)]}
 
     def _spend(self, items: int) -> None:
         self.items -= items + 1
