@@ -34,6 +34,8 @@ class Case:
     severity: int
     share: float
     healthy: bool = False  # the same case with the fault left out: the twin
+    changed: tuple[tuple[str, Any], ...] = ()  # settings that hold whatever the fault says: a remedy tried
+    unpin: bool = False  # nobody asks for a rank: another remedy
 
     @property
     def engine(self) -> str:

@@ -56,6 +56,8 @@ def traffic_of(case: Case) -> Rows:
     if case.fault.deploy:
         gap = (rows["t"] > case.onset_s - 3.0) & (rows["t"] < case.onset_s + DOWN_S + 1.0)
         rows = picked(rows, ~gap)
+    if case.unpin:
+        rows["rank"] = np.full_like(rows["rank"], -1)
     on = active(case, rows["t"]) & rows["affected"]
     if strength(case, "wrong"):
         rows["output_tokens"] = np.where(on, 1 + rows["serial"] % 2, rows["output_tokens"])

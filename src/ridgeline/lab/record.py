@@ -1,6 +1,8 @@
 """Record one case: play it and write what its servers, gateway and client would have left on disk."""
 
 import json
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,12 +23,14 @@ from ridgeline.lab.harm import Felt, felt, figures, harms
 from ridgeline.lab.logs import server_lines
 from ridgeline.lab.play import Ran, play
 from ridgeline.lab.scrapes import gateway_pages, load_answers, metric_pages
+from ridgeline.lab.service import base_settings
 from ridgeline.lab.shown import Seen, seen
 from ridgeline.lab.truth import truth_of
 from ridgeline.lab.vllm_shown import vllm_lines
 from ridgeline.model.errors import InputError
 from ridgeline.scenario.model import PS
 from ridgeline.sim.engine import params as p
+from ridgeline.sim.settings import SettingError, with_changes
 
 DUMPED: Final = 60
 """Requests in one request dump."""
@@ -43,11 +47,12 @@ def make_case(
     pd: bool | None = None,
     severity: int = 2,
     share: float | None = None,
+    changes: Mapping[str, str] | None = None,
 ) -> Case:
-    """A case from what the user asked for.
+    """A case from what the user asked for; ``changes``: settings that hold from the start whatever the fault says.
 
     Raises:
-        InputError: no such fault, or a parameter the fault cannot have.
+        InputError: no such fault, a parameter the fault cannot have, or a setting that is none.
     """
     fault = fault_of(name)
     if fault is None:
@@ -71,7 +76,21 @@ def make_case(
     apart = pd if pd is not None else "pd" in fault.needs
     if apart != ("pd" in fault.needs) and (fault.needs or version == "vllm"):
         raise InputError(f"lab record {name}: {'needs' if 'pd' in fault.needs else 'cannot be had with'} --pd")
-    return Case(fault, seed, version, size, rate, count, apart, severity, share)
+    case = Case(fault, seed, version, size, rate, count, apart, severity, share)
+    return replace(case, changed=changed_settings(case, changes or {}))
+
+
+def changed_settings(case: Case, changes: Mapping[str, str]) -> tuple[tuple[str, Any], ...]:
+    """The settings that ``changes`` name, with values of their kind. Raises InputError."""
+    fixed = ("workers", "decode_workers", "engine", "version", "dp_size")
+    named = next((key for key in changes if key in fixed), None)
+    if named is not None:
+        raise InputError(f"lab record: {named} follows from the fault and from --ranks, --pd and --version")
+    try:
+        chosen = with_changes(base_settings(case, ()), changes)
+    except SettingError as error:
+        raise InputError(f"lab record: {error}") from error
+    return tuple((key, getattr(chosen, key)) for key in changes)
 
 
 def write(path: Path, text: str) -> None:

@@ -62,7 +62,7 @@ def base_settings(case: Case, extra: tuple[tuple[str, Any], ...]) -> Settings:
     for name, value in (*case.fault.settings, *extra):
         if name not in OURS:
             values[name] = case.setting(value)
-    return Settings(**values)
+    return Settings(**(values | dict(case.changed)))
 
 
 def boots(case: Case) -> list[Boot]:

@@ -308,6 +308,9 @@ def assemble(
     origin = asked[0].arrival_ts
     stamps = [stamps_of(one, origin) for one in asked]
     observed: dict[str, Floats] = {name: np.array([s[name] for s in stamps]) for name in OBSERVED}
+    names = [str(one.row["server"]) if one.row and one.row["server"] is not None else None for one in asked]
+    places = {name: number for number, name in enumerate(sorted({n for n in names if n is not None}))}
+    observed["server"] = np.array([np.nan if name is None else float(places[name]) for name in names])
 
     def column(name: str, default: int) -> list[int]:
         return [default if a.row is None or a.row[name] is None else int(a.row[name]) for a in asked]

@@ -14,9 +14,10 @@ Bools = NDArray[np.bool_]
 
 OBSERVED: Final = (
     "queue_s", "ttft_s", "tpot_s", "e2e_s",
-    "queued", "scheduled", "first", "last", "cached_tokens", "retractions", "dp_rank",
+    "queued", "scheduled", "first", "last", "cached_tokens", "retractions", "dp_rank", "server",
 )  # fmt: skip
-"""Columns of `Traffic.observed`: durations in seconds, then stamps in seconds after `origin_ts` (NaN: not known)."""
+"""Columns of `Traffic.observed`: durations in seconds, then stamps in seconds after `origin_ts` (NaN: not known).
+`server`: which of the servers took it, numbered by name."""
 
 
 @dataclass(frozen=True)

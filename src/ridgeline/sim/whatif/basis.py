@@ -17,8 +17,12 @@ from ridgeline.sim.timing import DEFAULT, NO_WAY, TimeModel, Way
 from ridgeline.sim.whatif.variants import free
 
 SCHEMA: Final = "ridgeline.sample/1"
-KEPT: Final = ("queue_s", "ttft_s", "tpot_s", "e2e_s", "cached_tokens", "retractions", "dp_rank")
+KEPT: Final = ("queue_s", "ttft_s", "tpot_s", "e2e_s", "cached_tokens", "retractions", "dp_rank", "server")
 """What is kept of each request to compare a simulated baseline with."""
+
+
+MOSTLY: Final = 0.9
+"""Share of the requests whose place must have been seen."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +40,22 @@ class Basis:
     pace_spread: float = 0.0
     held_out: dict[str, Any] | None = None
     notes: tuple[str, ...] = ()
+
+    @property
+    def placement(self) -> NDArray[np.int64] | None:
+        """Which rank over all servers took each request (-1: not seen); None: one place, or few seen.
+
+        With it the present placement is simulated as it was: a gateway's hash or a balancer's counter is not known.
+        """
+        own = self.settings
+        if self.traffic is None or own.decode_workers or own.workers * own.dp_size < 2:
+            return None
+        server = np.nan_to_num(self.traffic.observed["server"], nan=-1.0).astype(np.int64)
+        rank = np.nan_to_num(self.traffic.observed["dp_rank"], nan=-1.0).astype(np.int64)
+        if own.dp_size == 1:
+            rank = np.zeros_like(rank)
+        seen = (server >= 0) & (server < own.workers) & (rank >= 0) & (rank < own.dp_size)
+        return np.where(seen, server * own.dp_size + rank, -1) if seen.mean() >= MOSTLY else None
 
     @property
     def pinned(self) -> int:

@@ -14,7 +14,7 @@ from ridgeline.sim.whatif.classes import Group, groups_of
 from ridgeline.sim.whatif.gate import Gate, gate
 from ridgeline.sim.whatif.paired import STATISTICS, Change, change, of_metric, statistic
 from ridgeline.sim.whatif.pool import OnDone, run_all
-from ridgeline.sim.whatif.run import METRICS, Outcome, Work, of_rows
+from ridgeline.sim.whatif.run import METRICS, Outcome, Work, of_rows, placing
 from ridgeline.sim.whatif.slo import Limit, met, within
 from ridgeline.sim.whatif.variants import Variant
 
@@ -115,7 +115,10 @@ def objective_of(text: str | None, limits: Sequence[Limit]) -> Objective:
 
 def work_of(basis: Basis, seed: int, policies: Sequence[str] = ()) -> Work:
     """What the runs of a basis share."""
-    return Work(basis.burdened(), basis.model, basis.way, basis.pace_spread, seed, tuple(policies))
+    return Work(
+        basis.burdened(), basis.model, basis.way, basis.pace_spread, seed, tuple(policies), basis.placement,
+        placing(basis.settings),
+    )  # fmt: skip
 
 
 def compare(

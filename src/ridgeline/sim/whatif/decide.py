@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ridgeline.sim.fidelity.contract import rounded
 from ridgeline.sim.whatif import gate
-from ridgeline.sim.whatif.advise import payers, told, worth
+from ridgeline.sim.whatif.advise import CLOSE, payers, told, worth
 from ridgeline.sim.whatif.basis import Basis
 from ridgeline.sim.whatif.compare import Compared, Comparison, Objective, compare
 from ridgeline.sim.whatif.contract import of_change, of_run
@@ -18,7 +18,7 @@ from ridgeline.sim.whatif.hypotheses import Hypothesis, hypotheses
 from ridgeline.sim.whatif.pool import OnDone
 from ridgeline.sim.whatif.slo import Limit
 from ridgeline.sim.whatif.variants import Variant
-from ridgeline.words.whatif import NO_SETTING, PRICES
+from ridgeline.words.whatif import NO_SETTING, PRICES, Price
 
 SCHEMA: Final = "ridgeline.decision/1"
 ENOUGH: Final = 0.8
@@ -106,12 +106,23 @@ def decide(
     good = [run for run in found.runs[1:] if worth(run, found) and harmless(run)]
     if not good:
         return without_gain(cause, found)
-    best = min(run.score for run in good)
-    chosen = min(
-        (run for run in good if run.score <= ENOUGH * best),
-        key=lambda run: (PRICES.index(by_variant[run.variant.name].price), found.runs.index(run)),  # type: ignore[arg-type]
-    )
+    chosen = choose(good, found, {name: one.price for name, one in by_variant.items()})
     return with_gain(cause, found, chosen, by_variant[chosen.variant.name])
+
+
+def choose(good: Sequence[Compared], found: Comparison, price: dict[str, Price]) -> Compared:
+    """The cheapest kind of change that brings most of what any brings; of that kind the first as good as its best.
+
+    What is dearer is another server before more memory before a flag.
+    """
+    best = min(run.score for run in good)
+    for kind in PRICES:
+        mine = [run for run in good if price[run.variant.name] == kind]
+        top = min((run.score for run in mine), default=0.0)
+        if mine and top <= ENOUGH * best:
+            near = CLOSE * abs(found.base_figure)
+            return next(run for run in mine if run.score <= top + near)
+    return min(good, key=lambda run: run.score)
 
 
 def harmless(run: Compared) -> bool:
@@ -126,14 +137,13 @@ def harmless(run: Compared) -> bool:
 def without_gain(cause: str, found: Comparison) -> Decision:
     """Nothing tried helps enough."""
     best = min((run for run in found.runs[1:] if run.gain is not None), key=lambda run: run.score, default=None)
-    named_best = (
-        f"; the best of {len(found.runs) - 1} tried, {best.variant.name}, gives {told(best, found)}" if best else ""
-    )
+    count = len(found.runs) - 1
+    named_best = f"; the best of {count} tried, {best.variant.name}, gives {told(best, found)}" if best else ""
     distrust = found.gate is not None and not found.gate.trust
     sentence = f"Not worth touching production for {cause}{named_best}."
     if distrust:
         sentence = (
-            f"The simulator cannot be trusted on this traffic, so nothing is recommended for {cause}{named_best}."
+            f"The simulator is not to be trusted on this traffic: nothing is recommended for {cause}{named_best}."
         )
     return Decision(cause, "not-trusted" if distrust else "no-gain", None if distrust else False, sentence,
                     comparison=found)  # fmt: skip

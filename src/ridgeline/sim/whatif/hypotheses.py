@@ -5,7 +5,7 @@ from typing import get_type_hints
 
 from ridgeline.sim.settings import ROUTERS, SettingError, Settings, with_changes
 from ridgeline.sim.whatif.variants import Variant, variant_of
-from ridgeline.words.whatif import TRIES, Try
+from ridgeline.words.whatif import TRIES, Price, Try
 
 VLLM_TAKES = frozenset({"max_running_requests", "chunked_prefill_size", "max_total_num_tokens", "page_size",
                         "disable_radix_cache", "workers", "router", "schedule_policy"})  # fmt: skip
@@ -17,7 +17,7 @@ class Hypothesis:
     """A variant with what it costs and risks."""
 
     variant: Variant
-    price: str
+    price: Price
     risk: str
 
 

@@ -12,6 +12,7 @@ from ridgeline.scenario.model import PS, Scenario
 from ridgeline.sim.engine import params as p
 from ridgeline.sim.policies import load_policy
 from ridgeline.sim.service import Hooks, Service
+from ridgeline.sim.settings import Settings, as_dict
 from ridgeline.sim.summary import moments, summary
 from ridgeline.sim.timing import TimeModel, Way
 from ridgeline.sim.whatif.repeats import pace, paced, shuffled
@@ -33,6 +34,8 @@ class Work:
     pace_spread: float
     seed: int
     policies: tuple[str, ...] = ()
+    placement: NDArray[np.int64] | None = None
+    placed_by: tuple[str | int | bool, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,26 @@ class Outcome:
     cached: NDArray[np.int32]
     rank: NDArray[np.int16]
     overloaded: str | None
+
+
+def placing(settings: Settings) -> tuple[str | int | bool, ...]:
+    """What decides where a request goes."""
+    return (settings.router, settings.workers, settings.dp_size, settings.load_balance_method, settings.decode_workers)
+
+
+def as_placed(work: Work, variant: Variant) -> tuple[Scenario, Settings]:
+    """What is simulated: where nothing of the placement changes each request goes where it went.
+
+    Servers are ranks of one server then: they share nothing but the gateway in front.
+    """
+    settings = variant.settings
+    if variant.unpin:
+        return free(work.scenario), settings
+    if work.placement is None or placing(settings) != work.placed_by or settings.enable_dp_attention:
+        return work.scenario, settings
+    columns = {**work.scenario.columns, "dp_rank": work.placement}
+    alone = replace(settings, workers=1, router="none", dp_size=settings.workers * settings.dp_size)
+    return replace(work.scenario, columns=columns), alone
 
 
 def of_rows(outcome: Outcome, rows: NDArray[np.int64] | None) -> Outcome:
@@ -67,9 +90,10 @@ def hooks_of(policies: Sequence[str]) -> Hooks:
 def run(work: Work, variant: Variant, repeat: int, hooks: Hooks) -> Outcome:
     """Simulate and sum up."""
     begin = time.process_time()
-    scenario, who = shuffled(free(work.scenario) if variant.unpin else work.scenario, work.seed, repeat)
+    placed, settings = as_placed(work, variant)
+    scenario, who = shuffled(placed, work.seed, repeat)
     model = paced(work.model, pace(work.pace_spread, work.seed, repeat))
-    service = Service(variant.settings, model, (), work.seed + repeat, hooks, room=max(scenario.n, 1))
+    service = Service(settings, model, (), work.seed + repeat, hooks, room=max(scenario.n, 1))
     service.push(scenario)
     service.run()
     found = moments(service, work.way)
@@ -81,6 +105,7 @@ def run(work: Work, variant: Variant, repeat: int, hooks: Hooks) -> Outcome:
         values[name][who] = found.values[name]
     cached, rank = np.zeros(scenario.n, np.int32), np.full(scenario.n, -1, np.int16)
     cached[who], rank[who] = rows["cached"], rows["rank"]
+    told["settings"] = as_dict(variant.settings)
     told["cpu_s"] = round(time.process_time() - begin, 6)
     return Outcome(told, values, cached, rank, overload(scenario, rows))
 
