@@ -11,6 +11,7 @@ from ridgeline.model.errors import RidgelineError
 # (group, verb, where its function is, one line of help). Files are imported only when their verb runs.
 VERBS: Final = (
     ("capture", "ingest", "ridgeline.cli.ingest:ingest", "Read sources into a bundle."),
+    ("capture", "signals", "ridgeline.cli.signals:signals", "Which signals a server gives, and the flag for the rest."),
     ("capture", "sources", "ridgeline.cli.sources:sources", "Show what was read as what, and the lines that were not."),
     (
         "diagnose",

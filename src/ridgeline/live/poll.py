@@ -77,7 +77,7 @@ def collect(
     """
     stop, answered = threading.Event(), threading.Event()
     threads: list[threading.Thread] = []
-    bases = [_base(url) for url in urls]
+    bases = [base_of(url) for url in urls]
     for base in bases:
         home = folder / urllib.parse.urlsplit(base).netloc.replace(":", "_").replace("[", "").replace("]", "")
         home.mkdir(parents=True, exist_ok=True)
@@ -102,7 +102,8 @@ def collect(
     return folder
 
 
-def _base(url: str) -> str:
+def base_of(url: str) -> str:
+    """A server's URL without a trailing slash, query or fragment. Raises InputError where it is none."""
     parts = urllib.parse.urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.netloc:
         raise InputError(f"{url}: not a server's URL; write http://HOST:PORT")
