@@ -185,8 +185,8 @@ def compared(
 ) -> Compared:
     """The figures of one setting, and its changes from the base."""
     figures = {name: figures_of(of_metric(mine, name)) for name in METRICS}
-    kept = [within(one.values, limits).astype(np.float32) for one in mine] if limits else []
-    share = float(np.mean([k.mean() for k in kept])) if kept and scenario.n else None
+    kept = [within(one.values, limits).astype(np.float32) for one in mine]
+    share = float(np.mean([k.mean() for k in kept])) if limits and scenario.n else None
     goodput = None if share is None else share * scenario.n / span_s(scenario)
     changes: dict[str, dict[str, Change | None]] | None = None
     gain: Change | None = None
