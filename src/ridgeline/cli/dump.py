@@ -226,6 +226,8 @@ def _print_requests(chosen: Sequence[DumpedRequest], format: Format) -> None:
 
 def _figures(r: DumpedRequest) -> dict[str, Any]:
     """Everything of a request but its content: texts and ids by their lengths."""
+    from ridgeline.cli.dump_rows import finite
+
     found = asdict(r)
     for name in ("asked", "text", "input_ids", "output_text", "output_ids"):
         found.pop(name)
@@ -234,7 +236,7 @@ def _figures(r: DumpedRequest) -> dict[str, Any]:
     found["input_tokens"] = None if r.input_ids is None else len(r.input_ids)
     found["output_chars"] = None if r.output_text is None else len(r.output_text)
     found["output_tokens"] = None if r.output_ids is None else len(r.output_ids)
-    return found
+    return {name: finite(value) for name, value in found.items()}
 
 
 def _output(r: DumpedRequest) -> int | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -38,6 +39,15 @@ COPIED: Final = (
 def rows_of(dump: Dump, key: bytes | None) -> list[dict[str, Any]]:
     """The rows of one dump; `key` None keeps texts, ids and names as they are."""
     return [_row(dump, r, key) for r in dump.requests]
+
+
+def finite(value: Any) -> Any:
+    """Plain data without NaN and infinities, which JSON does not have: they become null."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: finite(item) for key, item in value.items()}
+    return [finite(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def write(rows: Sequence[dict[str, Any]], out: Path) -> None:
@@ -86,10 +96,10 @@ def _row(dump: Dump, r: DumpedRequest, key: bytes | None) -> dict[str, Any]:
     row |= {f"{what}s": count for what, count in r.media.items()}
     row["prompt_chars"] = None if r.text is None else len(r.text)
     if key is None:
-        row |= {"text": r.text, "output_text": r.output_text, "sampling": dict(r.sampling) or None}
+        row |= {"text": r.text, "output_text": r.output_text, "sampling": finite(dict(r.sampling)) or None}
         row |= {"input_ids": _list(r.input_ids), "output_ids": _list(r.output_ids), "finish_message": r.finish_message}
         return row
-    row["sampling"] = {k: _hidden(v, key) for k, v in r.sampling.items()} or None
+    row["sampling"] = finite({k: _hidden(v, key) for k, v in r.sampling.items()}) or None
     row["finish_message"] = None if r.finish_message is None else without_prompts(scrubbed(r.finish_message))
     row |= {"text_hash": name(r.text), "output_text_hash": name(r.output_text)}
     row |= {"input_hash": _ids_hash(r.input_ids, key), "output_hash": _ids_hash(r.output_ids, key)}

@@ -1,5 +1,6 @@
 """The child process: fast enough, ended in time, and its death is one line."""
 
+import os
 import random
 import sys
 import time
@@ -27,19 +28,18 @@ def seven_megabytes() -> bytes:
 
 
 def test_seven_megabytes_in_a_second(tmp_path: Path) -> None:
+    """In processor seconds, the child's and ours: on a core of its own that is the time on the wall."""
     data = seven_megabytes()
     assert len(data) >= 7_000_000
     path = tmp_path / "big.pkl"
     path.write_bytes(data)
-    took = []
-    for _ in range(3):  # other work may run on the same cores: the best of three
-        began = time.perf_counter()
-        found = read_dump(path)
-        took.append(time.perf_counter() - began)
-        assert len(found.requests) == 1000
-        if took[-1] <= 1.0:
-            break
-    assert min(took) <= 1.0, took
+    before = os.times()
+    found = read_dump(path)
+    after = os.times()
+    assert len(found.requests) == 1000
+    assert found.requests[999].input_ids is not None
+    assert len(found.requests[999].input_ids) == 1500
+    assert sum(after[:4]) - sum(before[:4]) <= 1.0
 
 
 def test_a_child_that_takes_too_long_is_ended() -> None:

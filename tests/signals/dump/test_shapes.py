@@ -161,6 +161,11 @@ def test_numbers_of_any_size_are_survived(tmp_path: Path) -> None:
     assert r.clock == "undated"
 
 
+def test_ends_that_are_no_dates_are_none(tmp_path: Path) -> None:
+    (r,) = of(dumps([(asked("a"), {}, T, 1e300)]), tmp_path).requests
+    assert (r.arrival_ts, r.end_ts, r.clock, r.finished) == (T, None, "wall", False)
+
+
 def test_the_size_is_capped(tmp_path: Path) -> None:
     found = of(gzip.compress(dump([entry(text="x" * 100_000)])), tmp_path, file_bytes=50_000)
     assert found.refused is not None
@@ -170,8 +175,9 @@ def test_the_size_is_capped(tmp_path: Path) -> None:
 def test_protocols_without_a_header() -> None:
     import pickle
 
+    values: list[Any] = [{"server_args": None}, [(1, 2)], {"a": []}]
     for protocol in (0, 1):
-        for value in ({"server_args": None}, [(1, 2)], {"a": []}):
+        for value in values:
             assert looks_like_pickle(pickle.dumps(value, protocol)), (protocol, value)
     assert looks_like_pickle(b"cos\nsystem\n(S'id'\ntR.")
     assert looks_like_pickle(b"(S'id'\nios\nsystem\n.")

@@ -1,12 +1,14 @@
 """The parent's side: a child process per dump, its answer or why there is none."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
-from typing import Any, Final
+from typing import IO, Any, Final
 
 from ridgeline.signals.dump.inert.limits import Limits
 from ridgeline.signals.dump.inert.plain import PACKED
@@ -34,15 +36,16 @@ def inert(data: bytes, limits: Limits, deadline: float) -> dict[str, Any]:
     if left <= 0:
         return {"refused": "takes too long to unpack"}
     command = [sys.executable, "-I", "-S", "-B", "-W", "ignore", "-c", START, str(PACKAGE)]
-    child = subprocess.Popen(
-        [*command, json.dumps(limits), str(max(left - GRACE_S, 0.1))],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        env={},
-    )
+    with _in_memory(data) as given:
+        child = subprocess.Popen(
+            [*command, json.dumps(limits), str(max(left - GRACE_S, 0.1))],
+            stdin=given,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env={},
+        )
     try:
-        out, _ = child.communicate(data, timeout=left)
+        out, _ = child.communicate(timeout=left)
     except subprocess.TimeoutExpired:
         child.kill()
         child.communicate()
@@ -51,6 +54,19 @@ def inert(data: bytes, limits: Limits, deadline: float) -> dict[str, Any]:
         return {"refused": _died(child.returncode, limits)}
     found = _decoded(out)
     return found if isinstance(found, dict) else {"refused": "could not be read: the reading process gave no answer"}
+
+
+def _in_memory(data: bytes) -> IO[bytes]:
+    """A file without a name that holds the data: a pipe would be filled and emptied 64 KiB at a time."""
+    if hasattr(os, "memfd_create"):
+        given: IO[bytes] = os.fdopen(os.memfd_create("dump"), "w+b", buffering=0)
+    else:
+        given = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 - the caller closes it
+    view = memoryview(data)
+    while view:
+        view = view[given.write(view) :]
+    given.seek(0)
+    return given
 
 
 def _decoded(out: bytes) -> Any:

@@ -84,14 +84,14 @@ def request_of(at: int, entry: Sequence[Any]) -> DumpedRequest:
     ids = _ids(asked.get("input_ids"))
     reason, message, status = _reason(said.get("finish_reason"))
     created, ended = real(entry[2]), real(entry[3])
-    wall = created is not None and EPOCH[0] < created < EPOCH[1]
+    wall = _is_date(created)
     return DumpedRequest(
         number=at,
         type=kind,
         endpoint="/encode" if kind.startswith("Embedding") else "/generate",
         rid=_text(asked.get("rid")) or _text(said.get("id")),
         arrival_ts=created,
-        end_ts=ended,
+        end_ts=ended if not wall or _is_date(ended) else None,
         clock="wall" if wall else "undated",
         finished=_finished(entry[1], said),
         text=_text(asked.get("text")),
@@ -123,6 +123,10 @@ def request_of(at: int, entry: Sequence[Any]) -> DumpedRequest:
         queue_s=real(said.get("queue_time")),
         meta=said,
     )
+
+
+def _is_date(ts: float | None) -> bool:
+    return ts is not None and EPOCH[0] < ts < EPOCH[1]
 
 
 def _finished(out: Any, meta: Tree) -> bool | None:
