@@ -7,8 +7,8 @@ import pytest
 from ridgeline.bundle.view import view_of
 from ridgeline.ladder.diagnose import diagnose
 from ridgeline.ladder.frame import frame
-from ridgeline.ladder.route import balances
 from ridgeline.ladder.symptom import asked
+from ridgeline.ladder.varying import balances
 from ridgeline.model.diagnosis import Window
 from ridgeline.words.catalogue import say
 from tests.causes.rows import T0, Tables, decode, event, gauge, join, prefill, requests
@@ -116,13 +116,19 @@ def test_without_times_the_ladder_still_answers() -> None:
 
 
 def test_next_is_a_literal_command_with_a_setting_of_that_engine() -> None:
-    queued = decode(20, waiting=20, running=12, usage=0.5)
+    queued = {"batches": decode(20, waiting=20, running=12, usage=0.5), "requests": requests(4)}
     server = {"source": 1, "line": 1, "engine": "sglang", "max_running": 12}
-    sglang = run({"batches": queued, "servers": [server]}, sources=("my log.txt",))
-    vllm = run({"batches": queued, "servers": [{**server, "engine": "vllm"}]}, sources=("server.log",))
+    sglang = run({**queued, "servers": [server]}, sources=("my log.txt",))
+    vllm = run({**queued, "servers": [{**server, "engine": "vllm"}]}, sources=("server.log",))
     assert sglang.next[0].startswith("ridgeline sample 'my log.txt' -o incident.scenario && ridgeline simulate ")
-    assert "--vary max_running_requests=12,24" in sglang.next[0]
-    assert "--vary max_running_requests=12,24" in vllm.next[0]
+    assert "--vary max_running_requests=12,18,24" in sglang.next[0]
+    assert "--vary max_num_seqs=12,18,24" in vllm.next[0]
+
+
+def test_without_single_requests_there_is_nothing_to_sample() -> None:
+    d = run({"batches": decode(20, waiting=20, running=12, usage=0.5)}, sources=("server.log",))
+    assert d.findings[0].route == "simulate"
+    assert "ridgeline sample" not in d.next[0] and "--log-requests" in d.next[0]
 
 
 def test_balancing_methods_are_those_of_the_version() -> None:

@@ -161,7 +161,10 @@ WHERE coalesce(role, '') NOT IN ('client', 'gateway')
 """
 
 ALONE: Final = """
-SELECT (SELECT count(DISTINCT place) FROM lane) = 1 AND NOT EXISTS (SELECT 1 FROM lane WHERE dp_rank IS NOT NULL)
+SELECT (SELECT count(DISTINCT place) FROM lane) = 1
+    -- SGLang names a rank only where there are several; vLLM numbers even its only engine.
+    AND NOT EXISTS (SELECT 1 FROM lane WHERE dp_rank > 0
+        OR (dp_rank = 0 AND NOT EXISTS (SELECT 1 FROM servers WHERE engine = 'vllm')))
     AND NOT EXISTS (SELECT 1 FROM servers WHERE dp_size > 1)
     AND NOT EXISTS (SELECT 1 FROM asks WHERE worker IS NOT NULL OR dp_rank > 0)
 """

@@ -2,20 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from ridgeline.ladder.context import Context, answer
 from ridgeline.model.diagnosis import Answer
-
-SIGNALS: Final = {
-    "waiting": "the queue",
-    "ttft_s": "TTFT",
-    "tpot_s": "time per output token",
-    "e2e_s": "E2E time",
-    "hit_share": "the share of cached tokens",
-    "accept_length": "the accepted length",
-    "progress": "the last progress",
-}
 
 
 def rung(context: Context) -> Answer:
@@ -28,8 +16,7 @@ def rung(context: Context) -> Answer:
     changes = ask("changes_near_onset")
     figures = dict(points.statement.figures)
     some = {(True, True): "both", (True, False): "points", (False, True): "requests", (False, False): "nothing"}
-    seen = some[figures.get("span_s") is not None, unfinished.value is not None]
-    signal = context.frame.signal
+    seen = some[points.value is not None, unfinished.value is not None]
     return answer(
         context,
         "A0",
@@ -41,6 +28,6 @@ def rung(context: Context) -> Answer:
         unfinished=dict(unfinished.statement.figures).get("hits"),
         refused=refused.value,
         told=told.value,
-        signal=SIGNALS.get(signal, signal) if signal else None,
+        signal=context.frame.signal,
         changes=dict(changes.statement.figures).get("kinds"),
     )

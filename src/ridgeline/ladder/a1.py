@@ -14,7 +14,8 @@ def rung(context: Context) -> Answer:
     if alone(context.book.view):
         # One rank on one server has no peers: no further evidence could answer otherwise.
         points = ask("load_points")
-        return answer(context, "A1", "a1.alone", (points, key), context.excluded("routing"), (points,))
+        known = (points, key) if key.value is not None else (points,)  # keys it has not would tell nothing here
+        return answer(context, "A1", "a1.alone", known, context.excluded("routing"), (points,))
     free, skew = ask("free_places"), ask("arrival_skew", by="requests")
     tokens, slow = ask("arrival_skew", by="tokens"), ask("slow_rank_ratio")
     told, step = dict(free.statement.figures), dict(slow.statement.figures)

@@ -35,7 +35,7 @@ def rung(context: Context) -> Answer:
     if still.value is True:
         key = "a1b.frozen"
     elif not queued.value or not told.get("queued"):
-        key = "a1b.calm"
+        key = "a1b.unfelt" if told.get("queued") else "a1b.calm"
     elif (capped.value or 0) >= 0.7 and (usage.value or 0) < 0.9:
         key = "a1b.cap"
     elif (usage.value or 0) >= 0.9:
@@ -49,12 +49,12 @@ def rung(context: Context) -> Answer:
         (queued, pressure, capped, usage, slack, reserve, still),
         context.excluded("queue", "memory"),
         () if still.value is True else (pressure,),
-        reads=f": {named}" if named else "",
+        named=named,
         queued=told.get("queued"),
         n=told.get("n"),
         waiting=told.get("waiting"),
         busy=told.get("busy"),
-        usage="" if usage.value is None else f", usage {usage.value:.0%}",
+        usage=usage.value,
         capped=capped.value,
         slack=spare.get("hits"),
         slack_of=spare.get("n"),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from ridgeline.ladder.context import Context, answer
 from ridgeline.model.diagnosis import Answer
-from ridgeline.words.catalogue import say
 
 
 def rung(context: Context) -> Answer:
@@ -12,19 +11,17 @@ def rung(context: Context) -> Answer:
     ask = context.book.ask
     gaps, train, backlog = ask("stream_gap_ratio"), ask("prefill_train"), ask("backlogged_streams")
     client, lag = ask("client_gap_share"), ask("generator_lag_s")
-    figures = {
-        "gaps": gaps.value,
-        "train": train.value,
-        "backlog": backlog.value,
-        "client": client.value,
-        "lag": lag.value,
-    }
-    known = [say(f"a2b.{name}", {name: figure}) for name, figure in figures.items() if figure is not None]
     return answer(
         context,
         "A2b",
         "a2b.stream",
         (gaps, train, backlog, client, lag),
         context.excluded("decode", "client"),
-        seen="; ".join(known),
+        gaps=gaps.value,
+        gap_s=dict(gaps.statement.figures).get("typical"),
+        train=train.value or None,
+        no_train=train.n if train.value == 0 else None,
+        backlog=backlog.value,
+        client=client.value,
+        lag=lag.value,
     )

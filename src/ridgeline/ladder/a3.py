@@ -13,7 +13,7 @@ def rung(context: Context) -> Answer:
     context.representatives.extend(representatives(context.book.view) if best.value is not None else [])
     told = dict(best.statement.figures)
     first = context.representatives[0] if context.representatives else (None, None)
-    key = "a3.class" if best.value not in (None, "none") else "a3.none"
+    key = "a3.class" if best.value not in (None, "none") else "a3.none" if told.get("slow") else "a3.calm"
     return answer(
         context,
         "A3",

@@ -6,11 +6,11 @@ Guards are named checks against the usual misreadings (DESIGN §1 B); those that
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from ridgeline.ladder.context import Context, answer
 from ridgeline.model.diagnosis import Answer
-from ridgeline.model.fact import Fact, Statement
+from ridgeline.model.fact import Statement
 
 SHAPE: Final = """
 SELECT (SELECT count(DISTINCT place) FROM lane) AS places,
@@ -53,12 +53,24 @@ def _not_reached(rung: str) -> Answer:
 
 
 def configuration(context: Context) -> Answer:
-    """B0: what is set, and whether the two sides agree; it changes what the rest means."""
-    clash, points = context.book.ask("settings_clash"), context.book.ask("load_points")
+    """B0: what is set, and whether the two sides agree; it changes what the rest means.
+
+    Where no setting is stated, none can be compared: only a clash that the log itself names is an answer.
+    """
+    clash, page = context.book.ask("settings_clash"), context.book.ask("setting_changed", setting="page_size")
     said = [text for (text,) in context.book.view.query(SETTINGS)]
-    shown = ", ".join(said[:MOST]) or "nothing is stated"
-    key = "b0.clash" if clash.value else "b0.settings"
-    return answer(context, "B0", key, (clash, points), settings=shown)
+    told = dict(clash.statement.figures)
+    return answer(
+        context,
+        "B0",
+        "b0.clash" if clash.value else "b0.settings",
+        (clash, page),
+        needs=() if said or clash.value else (page,),
+        settings=", ".join(said[:MOST]),
+        text=told.get("text"),
+        lease_s=told.get("lease_s"),
+        late_s=told.get("late_s"),
+    )
 
 
 def placement(context: Context) -> Answer:
@@ -69,21 +81,20 @@ def placement(context: Context) -> Answer:
     told = dict(free.statement.figures)
     uneven = (free.value or 0) >= 0.3
     skewed = max(by_requests.value or 0, by_tokens.value or 0) >= 1.25
-    key = "b1.skewed" if uneven and skewed else "b1.slow" if uneven and by_requests.value is not None else "b1.even"
-    fired = []
-    if uneven and by_requests.value is None:
-        fired.append("uneven loads alone do not prove routing: arrivals are not known")
-    if (age.value or 0) >= 5:
-        fired.append("load figures are old: a dead scheduler's snapshot still answers")
-    if by_requests.value is not None and by_requests.n < 50:
-        fired.append(f"{by_requests.n} requests are a small sample")
+    known = by_requests.value is not None
+    uneven_key = "b1.skewed" if skewed else "b1.slow" if known else "b1.backlog"
+    fired = {
+        "uneven": uneven and not known,
+        "old": (age.value or 0) >= 5,
+        "small": known and by_requests.n < 50,
+    }
     return answer(
         context,
         "B1",
-        key,
+        uneven_key if uneven else "b1.even",
         (free, by_requests, by_tokens, age, out),
         context.excluded("routing"),
-        (free,) if by_requests.value is None else (),
+        () if known else (free,),
         place=told.get("place"),
         most=told.get("most"),
         requests=by_requests.value,
@@ -98,24 +109,21 @@ def stage(context: Context) -> Answer:
     ask = context.book.ask
     side, usage, wait = ask("sides"), ask("decode_usage"), ask("entry_wait_s")
     moved, queued = ask("seconds", what="transfer_s", q=0.5), ask("seconds", what="queue_s", q=0.5)
-    fired = []
     prefill = dict(side.statement.figures).get("prefill_waiting") or 0
-    if prefill >= 4 and moved.value is not None:
-        fired.append("decode's transfer time contains prefill's queue and compute: it is not the link")
-    if (usage.value or 0) >= 0.9 and (wait.value or 0) > 0:
-        fired.append("decode is short of KV, which shows as a bootstrap backlog on prefill")
+    fired = {
+        "contains": prefill >= 4 and moved.value is not None,
+        "short": (usage.value or 0) >= 0.9 and (wait.value or 0) > 0,
+    }
     return answer(
         context,
         "B2",
         "b2.stage",
         (side, usage, wait, moved, queued),
-        told=_joined(
-            ("saturated side: {}", side.value),
-            ("{:.3g} s before the transfer", wait.value),
-            ("{:.3g} s in it", moved.value),
-            ("{:.3g} s in the waiting queue (medians)", queued.value),
-            ("decode usage {:.0%}", usage.value),
-        ),
+        side=side.value,
+        wait=wait.value,
+        moved=moved.value,
+        queue_s=queued.value,
+        usage=usage.value,
         guards=_guards(fired),
     )
 
@@ -125,24 +133,21 @@ def queues(context: Context) -> Answer:
     ask = context.book.ask
     facts = {name: ask("pd_queue", queue=name) for name in QUEUES}
     frozen, stuck, shake = ask("pd_queue_frozen", queue="transfer"), ask("stuck_transfers"), ask("handshake_stuck")
-    known = {name: fact for name, fact in facts.items() if fact.value is not None}
-    fired = []
-    if (dict(facts["retracted"].statement.figures).get("peak") or 0) > 0:
-        fired.append(
-            "requests are retracted on decode: nothing is allocated or polled, a flat transfer queue is memory"
-        )
-    if frozen.value and (context.book.ask("free_places").value or 0) >= 0.3:
-        fired.append("a stage that stands in transfer may be placement")
+    known = {name: dict(fact.statement.figures) for name, fact in facts.items() if fact.value is not None}
+    fired = {
+        "retracted": (known.get("retracted", {}).get("peak") or 0) > 0,
+        "placement": bool(frozen.value) and (ask("free_places").value or 0) >= 0.3,
+    }
     return answer(
         context,
         "B3",
         "b3.queues",
         (*facts.values(), frozen, stuck, shake),
         context.excluded("disagg"),
-        (next(iter(known.values()), facts["bootstrap"]),),
-        lengths="; ".join(_motion(name, fact) for name, fact in known.items()),
+        (facts[next(iter(known), "bootstrap")],),
         stuck=stuck.value,
         guards=_guards(fired),
+        **{f"{name}_{at}": known.get(name, {}).get(at) for name in QUEUES for at in ("first", "last", "peak")},
     )
 
 
@@ -152,33 +157,21 @@ def backend(context: Context) -> Answer:
     failed, speed, slowed = ask("transfer_failures"), ask("transfer_speed"), ask("transfer_slowed")
     lost, mixed = ask("event_count", kinds="peer-lost"), ask("event_count", kinds="room-mismatch")
     mb = dict(speed.statement.figures).get("mb")
-    fired = ["requests move few bytes: MB/s is not the link's speed"] if mb is not None and mb < 16 else []
     return answer(
         context,
         "B4",
         "b4.backend",
         (failed, speed, slowed, lost, mixed),
-        told=_joined(
-            ("{} failed", failed.value),
-            ("{} peers lost", lost.value),
-            ("{} rooms mixed up", mixed.value),
-            ("{:.3g} GB/s", speed.value),
-            ("{:.3g} MB a request", mb),
-            ("{:.3g} times the speed of before", slowed.value),
-        ),
-        guards=_guards(fired),
+        failed=failed.value,
+        lost=lost.value,
+        mixed=mixed.value,
+        speed=speed.value,
+        mb=mb,
+        slowed=slowed.value,
+        guards=_guards({"bytes": mb is not None and mb < 16}),
     )
 
 
-def _motion(name: str, fact: Fact) -> str:
-    told = dict(fact.statement.figures)
-    return f"{name} {told['first']:.0f} to {told['last']:.0f} (peak {told['peak']:.0f})"
-
-
-def _joined(*parts: tuple[str, Any]) -> str:
-    """The parts whose figure is known, one behind the other."""
-    return ", ".join(template.format(value) for template, value in parts if value is not None)
-
-
-def _guards(fired: list[str]) -> str:
-    return f" [guards: {'; '.join(fired)}]" if fired else ""
+def _guards(fired: dict[str, bool]) -> str:
+    """Ids of the guards that fired, as the sentence takes them; empty where none did."""
+    return "|".join(name for name, on in fired.items() if on)

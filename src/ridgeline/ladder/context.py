@@ -9,6 +9,7 @@ from ridgeline.facts.make import tidy
 from ridgeline.ladder.book import Book, missing_of
 from ridgeline.ladder.frame import Frame
 from ridgeline.ladder.judge import Judgement
+from ridgeline.ladder.served import Served, asked_for, served
 from ridgeline.ladder.symptom import Asked
 from ridgeline.model.diagnosis import Answer, Finding, State
 from ridgeline.model.fact import Fact, Statement
@@ -25,6 +26,11 @@ class Context:
     findings: Sequence[Finding]
     sources: Sequence[str] = ()
     representatives: list[tuple[str, str | None]] = field(default_factory=list)
+
+    @property
+    def served(self) -> Served:
+        """The engine the evidence is of."""
+        return served(self.book.view)
 
     def excluded(self, *layers: str) -> tuple[str, ...]:
         """Causes of these layers that are ruled out."""
@@ -45,8 +51,8 @@ def answer(
     state: State = "answered" if known and all(f.value is not None for f in needs) else "cannot-tell"
     told = Statement(key, tuple(sorted((name, tidy(figure)) for name, figure in figures.items())))
     if state != "answered":
-        lacks = missing_of(*(needs or facts))
-        told = Statement("rung.cannot-tell", (("signals", ", ".join(m.signal for m in lacks[:3]) or "evidence"),))
+        lacks = asked_for(missing_of(*(needs or facts)), context.served)
+        told = Statement("rung.cannot-tell", (("asks", "|".join(m.ask or m.signal for m in lacks[:3]) or "load"),))
     return Answer(
         rung=rung,
         question=Statement(f"question.{rung}"),
@@ -54,5 +60,5 @@ def answer(
         answer=told,
         evidence=context.book.cite(*known),
         ruled_out=tuple(ruled_out) if known else (),
-        missing=missing_of(*facts, *needs),
+        missing=asked_for(missing_of(*facts, *needs), context.served),
     )

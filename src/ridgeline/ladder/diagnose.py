@@ -14,11 +14,13 @@ from ridgeline.ladder.book import Book, remembering
 from ridgeline.ladder.context import Context
 from ridgeline.ladder.frame import frame
 from ridgeline.ladder.judge import Judgement, judge
-from ridgeline.ladder.rank import chosen, finding
+from ridgeline.ladder.rank import STOPS, chosen, finding
+from ridgeline.ladder.served import Served, asked_for
 from ridgeline.ladder.symptom import asked
 from ridgeline.ladder.verdict import healthy, unknown
 from ridgeline.model.diagnosis import Answer, Coverage, Diagnosis, Finding, Verdict, Window
-from ridgeline.model.fact import Statement
+from ridgeline.model.fact import Missing, Statement
+from ridgeline.words.asks import rank_of
 
 RUNGS: Final = (a0.rung, a1.rung, a1b.rung, a2.rung, a2b.rung, a3.rung)
 SOURCES: Final = (
@@ -53,7 +55,7 @@ def diagnose(
         well, facts, against = healthy(book, wanted, judged)
         verdict = "healthy" if well else "inconclusive"
         book.cite(*facts)
-        findings = [] if well else [unknown(book, judged, wanted, f"against healthy: {against}")]
+        findings = [] if well else [unknown(book, judged, wanted, against)]
     context = Context(book, framed, wanted, judged, findings if verdict == "finding" else (), sources)
     ladder = [rung(context) for rung in RUNGS]
     if b.wanted(context):
@@ -62,7 +64,7 @@ def diagnose(
         ladder += [rung(context) for rung in d.RUNGS]
     ladder += [route.rung(context), _offline()]
     ruled = _ruled_out(judged, book)
-    missing = [(m.signal, m.how) for a in ladder for m in a.missing]
+    missing = [m for a in ladder for m in a.missing]
     return Diagnosis(
         verdict=verdict,
         symptom=wanted.text,
@@ -75,7 +77,7 @@ def diagnose(
         evidence=book.evidence(),
         ruled_out=ruled,
         coverage=coverage(view),
-        next=route.next_steps(context, _wanted_first(picked, judged, missing)),
+        next=route.next_steps(context, _wanted_first(picked, judged, missing, context.served)),
         representatives=tuple(context.representatives),
     )
 
@@ -90,38 +92,41 @@ def _offline() -> Answer:
 
 
 def _ruled_out(judged: Sequence[Judgement], book: Book) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    return tuple(
-        (j.cause.id, book.cite(*(h.fact for h in j.against)))
-        for j in sorted(judged, key=lambda j: j.cause.id)
-        if j.ruled_out
+    """Causes a required sign of which is measured no, or an absent one yes, with the facts that say so.
+
+    A cause that only loses against its twin is not among them: it is less likely, not impossible.
+    """
+    proven = (
+        (j.cause.id, [h.fact for h in j.against if h.part != "twin"]) for j in sorted(judged, key=lambda j: j.cause.id)
     )
+    return tuple((cause, book.cite(*facts)) for cause, facts in proven if facts)
 
 
 def _wanted_first(
-    picked: Sequence[Judgement], judged: Sequence[Judgement], missing: Sequence[tuple[str, str]]
-) -> list[tuple[str, str]]:
-    """Signals to ask for, the telling ones first: twins of the first finding, else causes that are still open."""
-    ask: list[tuple[str, str]] = []
+    picked: Sequence[Judgement], judged: Sequence[Judgement], missing: Sequence[Missing], of: Served
+) -> list[Missing]:
+    """What to ask for, the telling first: twins of a finding and what could lie behind it, else causes still open."""
     if picked:
-        ask += [
-            (m.signal, m.how) for h in picked[0].heard if h.part == "twin" and h.answer is None for m in h.fact.missing
-        ]
+        behind = [j for j in judged if not j.ruled_out and any(p.cause.id in j.cause.explains for p in picked[:2])]
+        unheard = [h for p in picked[:2] for h in p.heard if h.part == "twin"]
+        unheard += [h for j in behind for h in j.heard if h.part == "required" and len(j.cause.required) == 1]
     else:
         still = sorted((j for j in judged if j.open), key=lambda j: -j.score)
-        ask += [
-            (m.signal, m.how)
-            for j in still[:3]
-            for h in j.heard
-            if h.part == "required" and h.answer is None
-            for m in h.fact.missing
-        ]
-    return [*ask, *missing]
+        unheard = [h for j in still[:3] for h in j.heard if h.part == "required"]
+    telling = asked_for([m for h in unheard if h.answer is None for m in h.fact.missing], of)
+    return [*telling, *sorted(dict.fromkeys(missing), key=lambda m: rank_of(m.ask))]
 
 
 def _summary(verdict: Verdict, findings: Sequence[Finding]) -> Statement:
     if verdict == "healthy":
         return Statement("summary.healthy")
     first = findings[0]
+    stopped = next((f for f in findings[1:] if f.cause in STOPS and f.confidence != "low"), None)
+    if stopped is not None and first.cause not in STOPS:
+        told = {"stopped": stopped.cause, "stopped_confidence": stopped.confidence, "cause": first.cause}
+        return Statement("summary.stopped", tuple(sorted({**told, "confidence": first.confidence}.items())))
+    if verdict == "inconclusive" and first.layer == "unknown":
+        return Statement("summary.inconclusive.unknown")
     figures = (
         ("cause", first.cause),
         ("confidence", first.confidence),

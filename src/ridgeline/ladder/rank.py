@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from string import Formatter
+from typing import Final
 
 from ridgeline.ladder.book import Book
 from ridgeline.ladder.judge import LEVELS, Judgement
 from ridgeline.ladder.remedies import fitting
+from ridgeline.ladder.served import served
 from ridgeline.ladder.symptom import Asked
 from ridgeline.model.diagnosis import Finding
 from ridgeline.model.fact import Fact, Statement
+from ridgeline.words.catalogue import names_of
 from ridgeline.words.messages_en import MESSAGES
 
+# What ends a service, not only slows it. It is said in the summary whatever place it has; where users speak of errors
+# or of a service that stands still, it comes first.
+STOPS: Final = frozenset({"fault.crash", "fault.hang", "memory.oom-crash", "memory.host-oom", "memory.slots-exhausted"})
 MOST: int = 3  # more findings than this is a list of everything, not an answer
 
 
@@ -27,9 +32,11 @@ def ordered(judged: Sequence[Judgement], asked: Asked) -> list[Judgement]:
             for e in j.cause.explains:
                 ceiling[e] = min(ceiling.get(e, 2), LEVELS.index(j.confidence))
     place = {j.cause.id: i for i, j in enumerate(judged)}
+    ended = bool({"errors", "hang"}.intersection(asked.ladders))
     return sorted(
         holding,
         key=lambda j: (
+            not (ended and j.cause.id in STOPS - explained and j.confidence != "low"),
             -min(LEVELS.index(j.confidence), ceiling.get(j.cause.id, 2)),
             j.cause.id in explained,
             not asked.stresses(j.cause.layer),
@@ -73,7 +80,7 @@ def finding(j: Judgement, book: Book, judged: Sequence[Judgement], onset_ts: flo
         onset_ts=began(j.facts("required")) if onset_ts is None else onset_ts,
         evidence=evidence,
         ruled_out=excluded,
-        remedies=fitting(j.cause.remedies, book.view),
+        remedies=fitting(j.cause.remedies, served(book.view), book.view),
         source_entry=j.cause.source_entry,
         route=j.cause.route,
     )
@@ -93,7 +100,7 @@ def stated(key: str, facts: Sequence[Fact]) -> Statement:
         for name, value in fact.statement.figures:
             known.setdefault(f"{prefix}__{name}", value)
             known.setdefault(f"{fact.measure}__{name}", value)
-    wanted = sorted({name for _, name, _, _ in Formatter().parse(MESSAGES[key]) if name})
+    wanted = sorted(names_of(MESSAGES[key]))
     return Statement(key, tuple((name, known.get(name)) for name in wanted))
 
 

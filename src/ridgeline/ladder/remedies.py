@@ -1,4 +1,4 @@
-"""Remedies name flags of the server they are for: SGLang's as declared, vLLM's counterpart, or no flag at all."""
+"""Remedies as the server in the evidence takes them: its own flags, values legal in its version, what is set today."""
 
 from __future__ import annotations
 
@@ -8,26 +8,86 @@ from dataclasses import replace
 from typing import Final
 
 from ridgeline.bundle.view import View
+from ridgeline.ladder.served import Served
 from ridgeline.model.cause import Remedy
-from ridgeline.words.launch import counterpart, launch_arg
+from ridgeline.words.launch import Launch, choices_in, counterpart, launch_arg
 
-ENGINES: Final = "SELECT DISTINCT engine FROM servers WHERE engine IS NOT NULL ORDER BY engine"
-FLAG: Final = re.compile(r"--([a-z][a-z-]*)(?: \((raise|lower|remove)\))?")
+FLAG: Final = re.compile(r"(--[a-z][a-z0-9-]*)(?: (\S+))?")
+NOW: Final = """
+SELECT DISTINCT value FROM config
+WHERE replace(lower(key), '-', '_') = $name AND value IS NOT NULL AND value NOT IN ('', 'None') ORDER BY value
+"""
+# Flags whose counterpart in vLLM is another remedy, not another spelling: flag → (what to do, vLLM's flag).
+VLLM: Final[dict[str, tuple[str, str | None]]] = {
+    "--schedule-conservativeness": ("admit less at once: lower the running limit", "--max-num-seqs"),
+    "--crash-dump-folder": ("send the last requests to a clean server of the same version (vLLM dumps none)", None),
+    "--kv-cache-dtype fp8_e5m2": ("a smaller KV type, or more replicas", "--kv-cache-dtype fp8"),
+    "--speculative-num-steps": ("lower num_speculative_tokens, or leave speculation out", "--speculative-config"),
+    "--disable-radix-cache": ("switch the prefix cache on", "--enable-prefix-caching"),
+    "--schedule-policy shortest-prefill-first": (
+        "let short prompts pass long ones by their priority",
+        "--scheduling-policy priority",
+    ),
+    "--load-balance-method total_requests": ("balance by load at the router, affinity as a preference only", None),
+    "--load-balance-method total_tokens": ("balance by tokens instead of requests at the router", None),
+    "--policy cache_aware": ("route by prefix or key at the router", None),
+}
+# What vLLM does anyway, so that there is nothing to set.
+NEEDLESS: Final = frozenset({"--enable-mixed-chunk"})
+# A value that came late → what older versions have for it.
+OLDER: Final = {
+    "--load-balance-method total_requests": "--load-balance-method shortest_queue",
+    "--load-balance-method total_tokens": "--load-balance-method shortest_queue",
+}
 
 
-def fitting(remedies: Sequence[Remedy], view: View) -> tuple[Remedy, ...]:
-    """The remedies as they are, or with vLLM's flags where only vLLM servers are in the evidence."""
-    if [engine for (engine,) in view.query(ENGINES)] != ["vllm"]:
-        return tuple(remedies)
-    return tuple(replace(r, flag=_for_vllm(r.flag)) for r in remedies)
+def fitting(remedies: Sequence[Remedy], of: Served, view: View) -> tuple[Remedy, ...]:
+    """The remedies in the engine's own flags; where it has none for a thing, the action says so."""
+    if of.vllm:
+        return tuple(_stated(_for_vllm(r), view) for r in remedies if r.flag not in NEEDLESS)
+    return tuple(_stated(_for_version(r, of.version), view) for r in remedies)
 
 
-def _for_vllm(flag: str | None) -> str | None:
-    """vLLM's flag for the same thing with the same direction; None where it has none (the action still stands)."""
-    matched = FLAG.fullmatch(flag or "")
-    known = launch_arg(matched[1].replace("-", "_"), "sglang") if matched else None
+def _for_vllm(r: Remedy) -> Remedy:
+    if r.flag is None:
+        return r
+    if r.flag in VLLM:
+        action, flag = VLLM[r.flag]
+        return replace(r, action=action, flag=flag)
+    known = _argument(r.flag)
     other = counterpart(known) if known else None
-    if matched is None or other is None:
-        return None
-    way = f" ({matched[2]})" if matched[2] else ""
-    return f"--{other.name.replace('_', '-')}{way}"
+    if other is None:
+        return replace(r, action=f"{r.action} (vLLM: no counterpart known)", flag=None)
+    value = r.flag.partition(" ")[2]
+    return replace(r, flag=f"{other.flag} {value}".rstrip())
+
+
+def _for_version(r: Remedy, version: str | None) -> Remedy:
+    """The remedy with a flag and a value this version of SGLang has."""
+    if r.flag is None or version is None or (known := _argument(r.flag)) is None:
+        return r
+    value = r.flag.partition(" ")[2]
+    if known.span.has(version) is False:
+        return replace(r, action=f"{r.action} ({known.flag} came with {known.span.since})", flag=None)
+    if known.choices and value and value not in choices_in(known, version):
+        older = OLDER.get(r.flag)
+        if older and older.partition(" ")[2] in choices_in(known, version):
+            return replace(r, flag=older)
+        return replace(r, action=f"{r.action} ({r.flag} came later than {version})", flag=None)
+    return r
+
+
+def _stated(r: Remedy, view: View) -> Remedy:
+    """The remedy with what its flag is set to today, where the evidence states one value."""
+    matched = FLAG.fullmatch(r.flag or "")
+    if matched is None:
+        return r
+    now = [value for (value,) in view.query(NOW, {"name": matched[1].lstrip("-").replace("-", "_")})]
+    if len(now) != 1 or now[0] == matched[2] or str(now[0]).lower() in ("true", "false"):
+        return r
+    return replace(r, action=f"{r.action} (set to {str(now[0])[:80]} today)")
+
+
+def _argument(flag: str) -> Launch | None:
+    matched = FLAG.fullmatch(flag)
+    return launch_arg(matched[1], "sglang") if matched else None

@@ -99,14 +99,15 @@ def unknown(book: Book, judged: Sequence[Judgement], asked: Asked, why: str) -> 
     figures = (
         ("layer", likeliest),
         ("layers", ", ".join(layers) or "any"),
-        ("why", why or "no cause's signs are complete"),
+        ("why", why),
     )
+    key = "cause.unknown.any" if likeliest == "unknown" else "cause.unknown"
     return Finding(
         cause="unknown",
         layer=likeliest,
         confidence="low",
         score=best.score if best else 0.0,
         caps=("layer-only",),
-        statement=Statement("cause.unknown", figures),
+        statement=Statement(key, figures),
         evidence=book.cite(*facts),
     )

@@ -6,10 +6,11 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Missing:
-    """What would be needed, and the flag, endpoint or file that supplies it."""
+    """What would be needed, and the flag, endpoint or file that supplies it; `ask` names it where the ladder asks."""
 
     signal: str
     how: str
+    ask: str = ""
 
 
 @dataclass(frozen=True)

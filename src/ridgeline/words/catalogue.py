@@ -3,7 +3,8 @@
 Templates are `str.format` templates with two additions. `[[…]]` is said only where every figure in it is known: a
 sentence that lacks a figure leaves its part out. `{n:#request}` counts: "1 request", "2 requests" (a word with a
 plural of its own is given as `{n:#batch|batches}`). `{what:word}` says an identifier such as `ttft_s` in words, and a
-comma-separated list of them; `{q:quantile}` says 0.5 as "median".
+comma-separated list of them; `{q:quantile}` says 0.5 as "median"; `{ids:each guard.*}` says the entry of each id
+of a list `a|b`. A separator that stands first in its clause, because what came before it was left out, goes too.
 """
 
 import re
@@ -22,6 +23,8 @@ OR: Final = {"en": " or "}
 MEDIAN: Final = {"en": "median"}
 QUANTILE: Final = {"en": "{:.3g} % quantile"}
 OPTIONAL: Final = re.compile(r"\[\[(.*?)\]\]", re.DOTALL)
+LEADING: Final = re.compile(r"(^|[(:：（])[;,；，](?:\s+|(?<=[；，]))")
+EMPTY: Final = re.compile(r"; of (?:TTFT|E2E):(?=[;)])")
 LONG: Final = 10_000  # from here on digits are set in groups of three
 
 
@@ -62,6 +65,9 @@ class _Text:
         self.value, self.lang = value, lang
 
     def __format__(self, spec: str) -> str:
+        if spec.startswith("each "):
+            entries, pattern = CATALOGUES[self.lang], spec[5:]
+            return "; ".join(entries.get(pattern.replace("*", name), name) for name in self.value.split("|"))
         if spec != "word":
             return format(self.value, spec)
         known = WORDS[self.lang]
@@ -75,6 +81,7 @@ def say(key: str, figures: Mapping[str, Any], lang: str = "en") -> str:
     Raises KeyError for a key or a figure the catalogue does not know: a mistake of ours that the tests look for.
     """
     template = OPTIONAL.sub(lambda part: part[1] if _known(part[1], figures) else "", CATALOGUES[lang][key])
+    template = LEADING.sub(lambda m: f"{m[1]} " if m[1] == ":" else m[1], EMPTY.sub("", template))
     return template.format_map({name: _shown(value, lang) for name, value in figures.items()})
 
 

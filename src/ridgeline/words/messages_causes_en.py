@@ -33,7 +33,10 @@ CAUSES: Final[dict[str, str]] = {
         "{slots_held__rids:#request} whose client is gone)]][[ (the most that runs at once fell from "
         "{ceiling_loss__early:.3g} to {ceiling_loss__late:.3g})]]."
     ),
-    "cause.queue.never-fits": "{event_count__value:#request} can never be admitted[[: {event_count__text}]]",
+    "cause.queue.never-fits": (
+        "A request can never be admitted[[: {unfittable__text}]][[, so that nothing ran for {unfittable__span_s:.3g} s "
+        "while {unfittable__most:.3g} waited beside an empty pool]]."
+    ),
     "cause.queue.limit-rejected": (
         "{refused__value:#request was|requests were} refused because the queue stood at its limit."
     ),
@@ -208,14 +211,20 @@ CAUSES: Final[dict[str, str]] = {
         "{hits_cost_time__ttft_first:.3g} s to {hits_cost_time__ttft_last:.3g} s although the hit ratio rose "
         "from {hits_cost_time__hit_first:.0%} to {hits_cost_time__hit_last:.0%}]]."
     ),
-    "cause.storage.tier-miss": "{event_count_storage__value:#failure} of the external tier, and fewer hits.",
+    "cause.storage.tier-miss": (
+        "Host and storage tiers give {tier_lost__now:.3g} tokens a request, {tier_lost__then:.3g} before; the device's "
+        "own cache hits as it did."
+    ),
     "cause.fault.hang": (
         "A scheduler stood still[[ ({stands_still__seconds:.3g} s without progress when its watchdog fired)]][[ "
         "(nothing moved for {stands_still__still_s:.3g} s)]][[ (no line for {stands_still__silent_s:.3g} s while "
         "requests arrived)]]; the stall began that long before."
     ),
     "cause.fault.crash": "A process died[[: {event_count_crash__text}]]",
-    "cause.fault.wrong-output": "Output is not to be trusted[[: {corrupt_outputs__text}]]",
+    "cause.fault.wrong-output": (
+        "Output is not to be trusted[[: {wrong_outputs__text}]][[: {wrong_outputs__hits} of {wrong_outputs__n} answers "
+        "stopped by themselves after one or two tokens ({wrong_outputs__name})]]."
+    ),
     "cause.fault.abort": (
         "{server_aborts__hits} of {server_aborts__n} requests ended by an error of the server[[: "
         "{server_aborts__message}]]"

@@ -190,6 +190,7 @@ MEASURES: Final[dict[str, str]] = {
     "ceiling_loss": "the most that runs at once went from {early:.3g} to {late:.3g}",
     "ceiling.fell": "the most that runs at once went from {early:.3g} to {late:.3g}[[, the pool {usage:.0%} full]]",
     "ceiling.fell.zero": "the most that runs at once did not sink for want of slots ({early:.3g}, then {late:.3g})",
+    "corrupt_outputs.zero": "nothing says that output cannot be trusted",
     "corrupt_outputs": "{value:#sign} that output cannot be trusted[[: {text}]]",
     "frozen_s": "longest time without any motion while work was present: {value:.0f} s",
     "silent_arrivals": "{value:#request} received after the last batch line, none finished[[ ({silent_s:.3g} s)]]",
@@ -198,6 +199,26 @@ MEASURES: Final[dict[str, str]] = {
     "hang.frozen": (
         "{place}: nothing moved for {still_s:.3g} s with {running:.3g} running and {waiting:.3g} waiting, "
         "{arrived} arrived"
+    ),
+    "hang.alive": (
+        "no batch line for {silent_s:.3g} s while requests arrived, yet the scheduler goes on counting its queue"
+    ),
+    "head_blocked": (
+        "for {span_s:.3g} s nothing ran and the pool stood empty while {least:.3g} to {most:.3g} requests waited[[ on "
+        "{place}]]"
+    ),
+    "head_blocked.zero": "requests were admitted whenever nothing ran",
+    "head.none": "requests were admitted whenever nothing ran",
+    "short_share": (
+        "{hits} of {n} answers stopped by themselves after one or two tokens[[, {inside} of the {of} with {name}]][[; "
+        "{then:.2%} before]]"
+    ),
+    "short_share.zero": "hardly an answer stops by itself after one or two tokens",
+    "decode_demand": "{rate:.3g} requests/s of {length:.4g} output tokens each are asked for",
+    "decode_demand.given": "{given:.4g} tokens/s are decoded",
+    "tier_lost": (
+        "host and storage tiers give {now:.3g} tokens a request against {then:.3g} before, the device {device:.3g} "
+        "against {device_then:.3g}"
     ),
     "hang.silent": "no batch line for {silent_s:.3g} s while requests arrived and none finished",
     "hang.none": "no watchdog line and nothing frozen",
@@ -210,6 +231,9 @@ MEASURES: Final[dict[str, str]] = {
         "({keys} keys)"
     ),
     "snapshot_age_s": "load answers are {age:.3g} s old (oldest {oldest:.3g} s)",
+    "workers.away": (
+        "the gateway holds {value} of {workers} workers for unhealthy or behind an open circuit[[: {worker}]]"
+    ),
     "workers.named": "worker {worker} was taken out ({n:#line})",
     "workers.one": "all {n} picks went to {worker}, the only candidate, with no cached block to bind it",
     "workers.empty": "{value} of {places} workers stood empty[[ ({worker})]]",
