@@ -34,7 +34,8 @@ class Options:
         self.crash_ids: list[int] | None = given.get("crash_ids")  # and so do these token ids in a row
         self.crash_params: dict[str, Any] = given.get("crash_params", {})  # only with these sampling parameters
         self.least: int = given.get("least", 0)  # and a prompt at least so long
-        self.pair: list[str] | None = given.get("pair")  # [a, b]: b kills it where a came before
+        self.pair: list[str] | None = given.get("pair")  # [a, b]: b kills it while a runs
+        self.after: list[str] | None = given.get("after")  # [a, b]: b kills it where a came before
         self.rate: float = given.get("rate", 1.0)  # how often a crash that could happen does
         self.seed: int = given.get("seed", 0)
         self.stall: bool = given.get("stall", False)  # takes every request and answers none
@@ -51,6 +52,7 @@ class Engine:
         self.o, self.port = options, port
         self.rng = random.Random(options.seed * 1009 + life)
         self.seen_first = False
+        self.running: list[str] = []
         self.log = open(options.log, "a", buffering=1) if options.log else None  # noqa: SIM115, PTH123
 
     def prompt(self, body: dict[str, Any], path: str) -> tuple[str, list[int]]:
@@ -61,10 +63,12 @@ class Engine:
 
     def dies(self, text: str, ids: list[int], sampling: dict[str, Any]) -> bool:
         o = self.o
-        if o.pair is not None:
-            if o.pair[1] in text and self.seen_first:
+        if o.after is not None:
+            if o.after[1] in text and self.seen_first:
                 return True
-            self.seen_first = self.seen_first or o.pair[0] in text
+            self.seen_first = self.seen_first or o.after[0] in text
+        if o.pair is not None and o.pair[1] in text and any(o.pair[0] in one for one in self.running):
+            return True
         hit = (o.crash is not None and o.crash in text) or (o.crash_ids is not None and holds(ids, o.crash_ids))
         hit = (
             hit and all(sampling.get(k) == v for k, v in o.crash_params.items()) and max(len(text), len(ids)) >= o.least
@@ -84,6 +88,14 @@ class Engine:
     async def handle(self, request: web.Request) -> web.StreamResponse:
         at = time.time()
         body = await request.json()
+        shown = str(body.get("text", body.get("prompt")))
+        self.running.append(shown)
+        try:
+            return await self.answer(request, body, at)
+        finally:
+            self.running.remove(shown)
+
+    async def answer(self, request: web.Request, body: dict[str, Any], at: float) -> web.StreamResponse:
         if self.log is not None:
             head = {k: v for k, v in request.headers.items() if k.lower().startswith("x-")}
             self.log.write(json.dumps({"at": at, "path": request.path, "body": body, "headers": head}) + "\n")

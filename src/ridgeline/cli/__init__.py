@@ -37,6 +37,7 @@ VERBS: Final = (
         "List, show and convert request and crash dumps; nothing in them runs.",
     ),
     ("replay", "replay", "ridgeline.cli.replay:replay", "Send recorded requests again at their times, and compare."),
+    ("replay", "minimise", "ridgeline.cli.minimise:minimise", "The smallest input that still brings a fault."),
     ("output", "report", "ridgeline.cli.report:report", "The incident as one self-contained page."),
     ("output", "export", "ridgeline.cli.export:export", "The evidence as traces, tables, alert rules or a dashboard."),
     ("lab", "lab", "ridgeline.cli.lab:lab", "Record labelled incidents in virtual time; score diagnose."),

@@ -1,5 +1,6 @@
 """A `Shot` as the bytes of one HTTP request: SGLang's native `/generate`, or OpenAI's completions and chat."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
@@ -50,7 +51,15 @@ def sent_rid(shot: Shot, manner: Manner) -> str:
 
 def encoded(shot: Shot, manner: Manner) -> bytes:
     """The JSON body. Raises InputError where the endpoint cannot carry the prompt."""
-    return msgspec.json.encode(body_of(shot, manner))
+    return json_of(body_of(shot, manner))
+
+
+def json_of(value: Any) -> bytes:
+    """Plain data as JSON; what the fast encoder refuses (lone surrogates, numbers beyond 64 bits) goes the slow way."""
+    try:
+        return msgspec.json.encode(value)
+    except (UnicodeEncodeError, OverflowError):
+        return json.dumps(value).encode()
 
 
 def body_of(shot: Shot, manner: Manner) -> dict[str, Any]:

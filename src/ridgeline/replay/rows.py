@@ -7,9 +7,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Final
 
-import msgspec
-
-from ridgeline.replay.body import Manner, path_of, sent_rid, streams
+from ridgeline.replay.body import Manner, json_of, path_of, sent_rid, streams
 from ridgeline.replay.shot import Outcome, Shot
 
 FILE: Final = "replay.jsonl"
@@ -56,13 +54,12 @@ class RowFile:
 
     def __init__(self, path: Path, manner: Manner) -> None:
         self.path, self.manner = path, manner
-        self.encoder = msgspec.json.Encoder()
         self.file: IO[bytes] = path.open("wb")
         self.rows = 0
 
     def add(self, shot: Shot, outcome: Outcome) -> None:
         """Append one row."""
-        self.file.write(self.encoder.encode(row_of(shot, outcome, self.manner)) + b"\n")
+        self.file.write(json_of(row_of(shot, outcome, self.manner)) + b"\n")
         self.rows += 1
         if self.rows % EVERY == 0:
             self.file.flush()

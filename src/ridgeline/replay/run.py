@@ -9,11 +9,9 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-import msgspec
-
 from ridgeline.model.errors import InputError
 from ridgeline.replay import result
-from ridgeline.replay.body import Manner
+from ridgeline.replay.body import Manner, json_of
 from ridgeline.replay.clock import Clock
 from ridgeline.replay.compare import Comparison, Pair
 from ridgeline.replay.player import Drain, OnDone, Pace, play, still_memory
@@ -202,7 +200,7 @@ class _Differing:
         """Append one pair."""
         row = {**asdict(pair), "a": {"text": a.text, "ids": a.output_ids}, "b": {"text": b.text, "ids": b.output_ids}}
         with os.fdopen(os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "ab") as f:
-            f.write(msgspec.json.encode(row) + b"\n")
+            f.write(json_of(row) + b"\n")
 
 
 def _report(plan: Plan, shots: list[Shot], tally: Tally, notes: list[str]) -> dict[str, Any]:
