@@ -89,3 +89,16 @@ def test_the_child_gives_up_what_it_does_not_need(monkeypatch: pytest.MonkeyPatc
         assert found.get("refused", ""), attempt
     assert not Path("/tmp/ridgeline-never").exists()
     assert sys.platform
+
+
+@pytest.mark.parametrize(
+    ("data", "value"),
+    [
+        (b"(lp0\nVa\\u00e9\np1\naS'b\\x41'\np2\naF1.5\naL7L\naI01\na.", ["aé", "bA", 1.5, 7, True]),
+        (b"S'odd \\q escape'\n.", "odd \\q escape"),
+        (b"\x80\x02U\x02\xe9!.", "é!"),
+        (b"\x80\x02c_codecs\nencode\n(X\x02\x00\x00\x00\xc3\xa9X\x06\x00\x00\x00latin1tR.", {"$": "bytes", "size": 1}),
+    ],
+)
+def test_the_text_protocols_need_nothing_the_child_gave_up(data: bytes, value: Any) -> None:
+    assert inert(data, DEFAULT, time.monotonic() + 10) == {"root": value, "cut": None, "rest": 0}

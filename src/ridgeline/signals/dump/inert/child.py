@@ -4,7 +4,6 @@ Before the first byte is read it takes from itself what reading does not need: m
 new files, processes, core files. An audit hook ends it should anything be imported, compiled, opened or started.
 """
 
-import codecs
 import gc
 import json
 import sys
@@ -51,8 +50,6 @@ def main() -> None:
     limits = Limits(*json.loads(sys.argv[1]))
     deadline = monotonic() + float(sys.argv[2])
     gc.disable()  # nothing the machine builds dies before the process does
-    for name in ("raw-unicode-escape", "latin-1", "utf-8"):
-        codecs.lookup(name)
     short = {"refused": f"needs more than {limits.memory_bytes >> 20} MiB of memory to be read"}
     parts = _parts(short, array("i"))  # made now: later there may be no room to
     _harden(limits)

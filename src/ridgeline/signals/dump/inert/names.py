@@ -75,4 +75,4 @@ def _leads_out(name: str) -> bool:
 
 def _shown(name: str) -> str:
     """Safe in one line, cut."""
-    return ascii(name[:80])[1:-1]
+    return ascii(name[:80])[1:-1][:80]

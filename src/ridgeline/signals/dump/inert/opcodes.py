@@ -82,7 +82,7 @@ def _string(m: Machine) -> None:
 
 
 def _unicode(m: Machine) -> None:
-    m.stack.append(m.line(m.limits.text_bytes).decode("raw-unicode-escape"))
+    m.stack.append(codecs.raw_unicode_escape_decode(m.line(m.limits.text_bytes))[0])
 
 
 def _latin(width: int) -> Callable[[Machine], None]:
