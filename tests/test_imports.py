@@ -28,6 +28,7 @@ MAY: Final[dict[str, set[str]]] = {
     "live": {"words", "model", "stats", "signals", "bundle"},
     "lab": {"words", "model", "stats", "scenario", "sim"},
     "report": {"words", "model", "stats"},
+    "spread": {"model"},
     "export": {"words", "model", "stats", "signals", "bundle", "prefix", "facts", "scenario"},
 }
 # rooms inside a room with a narrower rule

@@ -1,0 +1,1 @@
+"""Past one machine: the same functions as Ray tasks (extra `ray`)."""
