@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -12,7 +13,7 @@ import pyarrow.compute as pc
 from ridgeline.bundle.view import View
 from ridgeline.facts.make import bounds, found, lacking, rounded
 from ridgeline.model.fact import Fact
-from ridgeline.stats.class_search import ClassSearch, SlowClass, bin_numbers, search_classes
+from ridgeline.stats.class_search import ClassSearch, Codes, SlowClass, bin_numbers, search_classes
 
 MOST_ROWS: Final = 300_000  # more are thinned evenly: shares of classes do not need them
 FEWEST_ROWS: Final = 30
@@ -84,21 +85,27 @@ def slow_classes(view: View) -> Slow | None:
         return None
     seconds = table["seconds"].to_numpy()
     threshold = max(float(np.quantile(seconds, 0.9)), 2 * float(np.median(seconds)))
-    columns, names = {}, {}
-    for attribute in ATTRIBUTES:
-        coded = pc.cast(table[attribute], pa.string()).combine_chunks().dictionary_encode()
-        values = [str(v) for v in coded.dictionary.to_pylist()]
-        if len(values) < 1 or len(values) > 5000:
+    columns, names = coded(table, ATTRIBUTES)
+    outcome = search_classes(seconds >= threshold, columns, strata=columns["prompt_tokens"], exempt=("prompt_tokens",))
+    return Slow(what, threshold, outcome, names, table)
+
+
+def coded(table: pa.Table, attributes: Sequence[str]) -> tuple[dict[str, Codes], dict[str, list[str]]]:
+    """Attributes of requests as codes, and the value behind each code; lengths of prompts are binned."""
+    columns: dict[str, Codes] = {}
+    names: dict[str, list[str]] = {}
+    for attribute in attributes:
+        values = pc.cast(table[attribute], pa.string()).combine_chunks().dictionary_encode()
+        known = [str(v) for v in values.dictionary.to_pylist()]
+        if len(known) < 1 or len(known) > 5000:
             continue
-        columns[attribute] = coded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
-        names[attribute] = values
+        columns[attribute] = values.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+        names[attribute] = known
     lengths = pc.cast(table["prompt_tokens"], pa.float64()).to_numpy(zero_copy_only=False)
-    strata, edges = bin_numbers(lengths)
-    columns["prompt_tokens"] = strata
+    columns["prompt_tokens"], edges = bin_numbers(lengths)
     ends = [f"<= {edge:g}" for edge in edges]
     names["prompt_tokens"] = [*ends, f"> {edges[-1]:g}" if edges else "any"]
-    outcome = search_classes(seconds >= threshold, columns, strata=strata, exempt=("prompt_tokens",))
-    return Slow(what, threshold, outcome, names, table)
+    return columns, names
 
 
 def slow_class(view: View) -> Fact:
