@@ -1,12 +1,15 @@
 """`ridgeline scenario KIND … -o S`: make traffic, from figures or from a file."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 from cyclopts import Parameter
 
 if TYPE_CHECKING:
     from ridgeline.scenario.model import Scenario
+
+MOST_S: Final = 1e6
+"""Longest traffic, in seconds."""
 
 Kind = Literal["poisson", "gamma", "bursts", "diurnal", "sessions", "mooncake", "azure", "request-log", "edit"]
 
@@ -84,6 +87,10 @@ def scenario(
     from ridgeline.scenario.files import write_scenario
     from ridgeline.scenario.model import ScenarioError
 
+    if requests < 1 or seed < 0 or min(prefix_groups, prefix_tokens, routing_keys) < 0:
+        raise InputError("--requests must be at least 1; --seed and the --prefix and --routing figures not negative")
+    if not 0 <= start < MOST_S or not (end is None or start < end <= MOST_S):
+        raise InputError(f"--from {start:g} --to {end}: want seconds from 0 to {MOST_S:g}, the first before the second")
     try:
         if kind == "sessions":
             made = generate.sessions(requests, turns, rate, think, generate.parse_lengths(input),
@@ -95,7 +102,7 @@ def scenario(
         else:
             made = read(kind, files)
         if start > 0 or end is not None:
-            made = edit.cut(made, start, float("1e6") if end is None else end)
+            made = edit.cut(made, start, MOST_S if end is None else end)
         if scale != 1.0:
             made = edit.scaled(made, scale)
         if repeat != 1:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def simulate(
-    *sources: str,
+    *sources: str | Path,
     set_: Annotated[tuple[str, ...], Parameter(name=["--set"])] = (),
     vary: tuple[str, ...] = (),
     repeat: int = 1,
@@ -106,7 +106,7 @@ def simulate(
         limits = limits_of(slo)
         objective = objective_of(by if search is None or by else objective_named(search), limits)
         warm(say=not quiet)
-        basis = grounded(sources, label, tz, year, quiet)
+        basis = grounded([str(s) for s in sources], label, tz, year, quiet)
         basis = basis.unpinned() if unpin else basis
         basis = timed(basis, time_model)
         base = with_policies(changed(basis.settings, set_), policy)

@@ -31,8 +31,8 @@ def scaled(scenario: Scenario, times: float) -> Scenario:
     Raises:
         ScenarioError: ``times`` is not positive.
     """
-    if not times > 0:
-        raise ScenarioError(f"scale {times}: must be positive")
+    if not (np.isfinite(times) and times > 0):
+        raise ScenarioError(f"scale {times:g}: must be a number above 0")
     columns = dict(scenario.columns)
     old = columns["arrival_ps"]
     columns["arrival_ps"] = np.round(old / times).astype(np.int64)

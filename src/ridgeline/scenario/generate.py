@@ -44,6 +44,12 @@ def parse_lengths(text: str) -> Lengths:
     return Lengths(int(low), int(high or low))
 
 
+def positive(name: str, value: float) -> None:
+    """Raise ScenarioError unless ``value`` is a finite number above 0."""
+    if not (np.isfinite(value) and value > 0):
+        raise ScenarioError(f"{name} {value:g}: must be a number above 0")
+
+
 def gaps_to_arrivals(gaps_s: np.ndarray[tuple[int], np.dtype[np.float64]]) -> Ints:
     """Arrival times in picoseconds from the gaps before each request, in seconds."""
     return np.cumsum(np.round(gaps_s * PS).astype(np.int64))
@@ -59,8 +65,11 @@ def arrivals(kind: str, n: int, rate: float, rng: np.random.Generator, shape: fl
     Raises:
         ScenarioError: an unknown kind, or figures that give no traffic.
     """
-    if n < 0 or rate <= 0 or period_s <= 0 or shape <= 0:
-        raise ScenarioError("requests must not be negative; rate, shape and period must be positive")
+    positive("rate", rate)
+    positive("shape", shape)
+    positive("period", period_s)
+    if n < 0:
+        raise ScenarioError(f"requests {n}: must not be negative")
     if kind == "poisson":
         return gaps_to_arrivals(rng.exponential(1 / rate, n))
     if kind == "gamma":
@@ -131,7 +140,14 @@ def sessions(
     """Conversations: each turn's prompt is all that was said, plus something new; ``rate`` sessions per second.
 
     Turn times are open loop: each follows the previous one after an exponential pause of mean ``think_s``.
+
+    Raises:
+        ScenarioError: figures that make no traffic.
     """
+    positive("rate", rate)
+    positive("think", think_s)
+    if count < 0 or turns < 1:
+        raise ScenarioError(f"requests {count}, turns {turns}: want conversations of at least one turn")
     rng = np.random.default_rng(seed)
     begin = np.cumsum(rng.exponential(1 / rate, count))
     pause = rng.exponential(think_s, (count, turns))

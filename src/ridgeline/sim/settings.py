@@ -7,9 +7,10 @@ prefill and decode are apart), ``*_s`` times and transfer figures. Overlap of sc
 speculation. An unknown key or a value of the wrong kind is refused.
 """
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
-from typing import get_type_hints
+from typing import Final, get_type_hints
 
 SCHEDULE_POLICIES = ("fcfs", "lpm", "dfs-weight", "lof", "random", "routing-key", "hrrn", "shortest-prefill-first")
 ROUTERS = ("none", "random", "round_robin", "power_of_two", "cache_aware", "consistent_hashing")
@@ -108,6 +109,12 @@ class Settings:
         for name, least in AT_LEAST.items():
             if getattr(self, name) < least:
                 raise SettingError(f"{name}: {getattr(self, name)} is below {least}")
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, float) and not math.isfinite(value):
+                raise SettingError(f"{field.name}: {value} is not a finite number")
+            if isinstance(value, int) and value > AT_MOST.get(field.name, LARGEST):
+                raise SettingError(f"{field.name}: {value} is above {AT_MOST.get(field.name, LARGEST)}")
         if self.max_total_num_tokens < 2 * self.page_size:
             raise SettingError("max_total_num_tokens: smaller than two pages")
         if self.max_loras_per_batch > 64:
@@ -121,6 +128,10 @@ class Settings:
         if 0 < self.chunked_prefill_size < self.page_size:
             raise SettingError("chunked_prefill_size: smaller than page_size, nothing could be computed")
 
+
+LARGEST: Final = 2**31 - 1
+AT_MOST: Final = {"workers": 1024, "dp_size": 1024, "max_running_requests": 1_000_000,
+                  "tokenizer_worker_num": 1024, "detokenizer_worker_num": 1024}  # fmt: skip
 
 AT_LEAST: dict[str, float] = {
     "workers": 1, "decode_workers": 0, "dp_size": 1, "page_size": 1, "max_running_requests": 1,

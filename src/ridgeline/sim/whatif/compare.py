@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ridgeline.scenario.model import PS, Scenario, take
-from ridgeline.sim.settings import SettingError
+from ridgeline.sim.settings import SettingError, Settings
 from ridgeline.sim.whatif.basis import Basis
 from ridgeline.sim.whatif.classes import Group, groups_of
 from ridgeline.sim.whatif.gate import Gate, gate
@@ -95,6 +95,17 @@ class Comparison:
         return sorted(self.runs, key=lambda one: one.rank)
 
 
+def too_large(basis: Basis, settings: Settings) -> str | None:
+    """In words, the first request whose prompt alone is larger than the KV pool of one rank; None: all fit."""
+    prompts = basis.scenario["input_tokens"]
+    pool = settings.max_total_num_tokens // settings.page_size * settings.page_size
+    over = np.flatnonzero(prompts >= pool)
+    if len(over) == 0:
+        return None
+    return (f"request {over[0] + 1} has a prompt of {prompts[over[0]]} tokens, more than the KV pool of {pool} tokens "
+            f"can ever hold (max_total_num_tokens; {len(over)} such requests)")  # fmt: skip
+
+
 def objective_of(text: str | None, limits: Sequence[Limit]) -> Objective:
     """``--by``: goodput, or METRIC_STATISTIC such as ttft_p99; by default goodput with an SLO, else mean E2E.
 
@@ -135,6 +146,9 @@ def compare(
     Raises:
         SettingError: nothing finished before an interrupt.
     """
+    refused = [text for text in (too_large(basis, one.settings) for one in variants) if text is not None]
+    if refused and not basis.sampled:
+        raise SettingError(refused[0])
     work = work_of(basis, seed, policies)
     own = basis.traffic is not None and (variants[0].settings != basis.settings or bool(policies))
     checked: Outcome | None = None
@@ -169,7 +183,7 @@ def compare(
     judged = gate(basis, checked or done[0, 0]) if basis.traffic is not None else None
     return Comparison(
         basis, by, tuple(limits), judged, tuple(ranked(runs)), len(kept), interrupted, len(variants) * repeats,
-        tuple(warnings(basis, runs, judged)),
+        (*dict.fromkeys(refused), *warnings(basis, runs, judged)),
     )  # fmt: skip
 
 
