@@ -192,6 +192,7 @@ def score(
     calibration: Path | None = None,
     picture: Path | None = None,
     report_only: bool = False,
+    on: str | None = None,
     quiet: bool = False,
 ) -> int:
     """Measure diagnose on recorded incidents; a run that was stopped goes on where it left off.
@@ -217,6 +218,8 @@ def score(
         Write the confusion of layers here as SVG (page extra).
     report_only
         Run nothing; write the page from the results there are.
+    on
+        local-ray, or ray://HOST:PORT: cells become tasks of that cluster (ray extra).
     quiet
         No line per case.
     """
@@ -228,7 +231,7 @@ def score(
     for name in arms:
         if name not in NAMES:
             raise InputError(f"lab score: arm {name!r} is not one of {', '.join(NAMES)}")
-    found = run_score(seeds, tuple(arms), jobs, results, only, not quiet, report_only)
+    found = run_score(seeds, tuple(arms), jobs, results, only, not quiet, report_only, on)
     write_outcome(found, out, calibration, coverage(found, seeds, only))
     if picture is not None:
         write_picture(found, picture)

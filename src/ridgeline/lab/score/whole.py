@@ -12,6 +12,7 @@ from ridgeline.lab.score.measure import Result, precision_by_level
 from ridgeline.lab.score.page import accuracy_page, confusion_chart
 from ridgeline.lab.score.run import run_cell
 from ridgeline.model.errors import InputError, Unsupported
+from ridgeline.spread.tasks import over
 
 CHECK_EVERY: Final = 10
 """One full case in so many has its claims recomputed."""
@@ -47,10 +48,19 @@ def key(cell: dict[str, Any]) -> tuple[str, int]:
     return str(cell["fault"]), int(cell["seed"])
 
 
-def run_all(todo: list[Cell], arms: tuple[str, ...], jobs: int) -> Iterator[list[Result]]:
-    """Results of every cell as they come."""
+def numbered_cell(arms: tuple[str, ...], item: tuple[int, Cell]) -> list[Result]:
+    """One cell as a task; every so many has its evidence recomputed."""
+    return run_cell(item[1], arms, item[0] % CHECK_EVERY == 0)
+
+
+def run_all(todo: list[Cell], arms: tuple[str, ...], jobs: int, on: str | None = None) -> Iterator[list[Result]]:
+    """Results of every cell as they come; ``on``: a Ray cluster instead of processes."""
+    if on is not None:
+        for _place, found in over(on, numbered_cell, list(enumerate(todo)), arms, jobs):
+            yield found
+        return
     with ProcessPoolExecutor(jobs) as pool:
-        asked = [pool.submit(run_cell, cell, arms, k % CHECK_EVERY == 0) for k, cell in enumerate(todo)]
+        asked = [pool.submit(numbered_cell, arms, item) for item in enumerate(todo)]
         for done in as_completed(asked):
             yield done.result()
 
@@ -81,6 +91,7 @@ def run_score(
     only: tuple[str, ...],
     tell: bool,
     report_only: bool = False,
+    on: str | None = None,
 ) -> list[Result]:
     """Run what is missing of the grid (nothing with ``report_only``) and return every result."""
     first, last = parse_seeds(seeds)
@@ -98,7 +109,7 @@ def run_score(
     todo.sort(key=lambda cell: (cell.seed % 1000, cell.seed))
     results_file.parent.mkdir(parents=True, exist_ok=True)
     with results_file.open("a", encoding="utf-8") as out:
-        for k, found in enumerate(run_all(todo, arms, jobs)):
+        for k, found in enumerate(run_all(todo, arms, jobs, on)):
             for r in found:
                 out.write(json.dumps(r, sort_keys=True) + "\n")
             out.flush()
