@@ -4,6 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import Final
 
+from ridgeline.signals.dump.lines import request_lines
+from ridgeline.signals.dump.sniff import looks_like_pickle
 from ridgeline.signals.rows import Reading
 from ridgeline.signals.stream import Blob
 
@@ -55,6 +57,8 @@ def lines_of(blob: Blob, wanted: Sequence[int], limit: int = 200) -> dict[int, s
     numbers = sorted({n for n in wanted if n > 0})[:limit]
     if not numbers:
         return {}
+    if looks_like_pickle(blob.head(4096)):
+        return request_lines(blob, numbers)  # a dump's numbers are those of its requests
     out: dict[int, str] = {}
     left = set(numbers)
     for first, data in blob.chunks(Reading(0, blob.shown)):

@@ -7,10 +7,12 @@ from typing import Any
 
 import pytest
 
+from ridgeline.bundle.cite import lines_of
 from ridgeline.bundle.open import open_sources
 from ridgeline.lab.emit.pickles import dumps
 from ridgeline.model.errors import InputError
 from ridgeline.signals.dump import read_dump
+from ridgeline.signals.stream import Blob
 from tests.signals.dump.compose import T, answered, asked, dump, entry, hostile, opened
 from tests.signals.reading import tables_of
 
@@ -96,6 +98,15 @@ def test_strange_times_are_left_out_and_said() -> None:
     assert "received_ts" not in row
     assert "finished_ts" not in row
     assert any("no dates" in note for note in reading.notes)
+
+
+def test_a_citation_is_the_request_and_not_what_lies_between_two_newlines(tmp_path: Path) -> None:
+    path = tmp_path / "crash.pkl"
+    path.write_bytes(dump([entry("a", text="secret\nprompt\n" * 9), opened("b", 4.0)], crash=True))
+    found = lines_of(Blob("crash.pkl", path), [1, 2, 3])
+    assert found.keys() == {1, 2}
+    assert json.loads(found[2]).items() >= {"request": 2, "rid": "b", "finished": False, "prompt_tokens": 4}.items()
+    assert "secret" not in found[1]
 
 
 def _log(folder: Path) -> tuple[dict[str, Any], set[str]]:
