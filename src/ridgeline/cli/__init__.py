@@ -5,12 +5,13 @@ from typing import Final
 
 from cyclopts import App, CycloptsError
 
-from ridgeline import __version__
+from ridgeline.cli.version import facts
 from ridgeline.model.errors import RidgelineError
 
 # (group, verb, where its function is, one line of help). Files are imported only when their verb runs.
 VERBS: Final = (
     ("capture", "ingest", "ridgeline.cli.ingest:ingest", "Read sources into a bundle."),
+    ("capture", "capture", "ridgeline.cli.capture:capture", "Record servers, logs and traces into a bundle."),
     ("capture", "signals", "ridgeline.cli.signals:signals", "Which signals a server gives, and the flag for the rest."),
     ("capture", "sources", "ridgeline.cli.sources:sources", "Show what was read as what, and the lines that were not."),
     (
@@ -39,6 +40,7 @@ VERBS: Final = (
     ("replay", "replay", "ridgeline.cli.replay:replay", "Send recorded requests again at their times, and compare."),
     ("replay", "minimise", "ridgeline.cli.minimise:minimise", "The smallest input that still brings a fault."),
     ("output", "report", "ridgeline.cli.report:report", "The incident as one self-contained page."),
+    ("output", "open", "ridgeline.cli.open_page:open_page", "The same page live on this machine: brush, filter, follow."),
     ("output", "export", "ridgeline.cli.export:export", "The evidence as traces, tables, alert rules or a dashboard."),
     ("lab", "lab", "ridgeline.cli.lab:lab", "Record labelled incidents in virtual time; score diagnose."),
 )
@@ -55,7 +57,8 @@ Exit status: 0 fine, 1 usage or unreadable input, 2 a finding, 3 inconclusive.
 
 def build() -> App:
     """The command-line application over `VERBS`."""
-    app = App(name="ridgeline", help=HELP, version=__version__, help_format="plaintext")
+    app = App(name="ridgeline", help=HELP, version=facts, help_format="plaintext")
+    app.register_install_completion_command(help="Install completion for bash, zsh or fish.")
     for group, verb, where, line in VERBS:
         app.command(where, name=verb, help=line, group=group)
     return app
