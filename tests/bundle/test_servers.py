@@ -1,6 +1,7 @@
+import time
 from typing import Any
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ridgeline.bundle.servers import Servers, Trace, assign
@@ -134,3 +135,42 @@ def test_every_bound_source_has_one_server_and_names_are_unique(made: list[tuple
         if t.kind not in ("client", "otlp"):
             name = servers.of[t.source, None]
             assert servers.roles[name] in (None, t.role) or t.role is None
+
+
+def test_thousands_of_rotated_logs_of_one_rank_are_one_server_at_once() -> None:
+    ranks = frozenset({"0/0/-1"})
+    traces = [Trace(n + 1, f"logs/s.{n}.log", "log", "unified", None, frozenset(), ranks, 10.0 * n, 10.0 * n + 9.5)
+              for n in range(6000)]  # fmt: skip
+    began = time.process_time()
+    servers = assign(traces)
+    assert time.process_time() - began < 5.0
+    assert set(servers.of.values()) == {"server"}
+
+
+@given(st.lists(st.tuples(st.integers(0, 40), st.integers(0, 12), st.sampled_from("ab")), min_size=1, max_size=14))
+@settings(max_examples=150, deadline=None)
+def test_replicas_are_those_that_pairwise_comparison_tells_apart(spans: list[tuple[int, int, str]]) -> None:
+    traces = [
+        Trace(
+            n + 1, f"x/{n}.log", "log", "unified", None, frozenset(), frozenset({rank}), start / 2, (start + long) / 2
+        )
+        for n, (start, long, rank) in enumerate(spans)
+    ]
+    groups: list[list[Trace]] = []
+    for t in traces:
+        home = next((g for g in groups if not any(_both(t, o) for o in g)), None)
+        if home is None:
+            groups.append(home := [])
+        home.append(t)
+    got: dict[str, list[int]] = {}
+    for t in traces:
+        got.setdefault(assign(traces).of[(t.source, None)], []).append(t.source)
+    assert sorted(got.values()) == sorted([t.source for t in g] for g in groups)
+
+
+def _both(a: Trace, b: Trace) -> bool:
+    assert a.from_ts is not None
+    assert b.from_ts is not None
+    assert a.to_ts is not None
+    assert b.to_ts is not None
+    return bool(a.ranks & b.ranks) and min(a.to_ts, b.to_ts) - max(a.from_ts, b.from_ts) > 1.0

@@ -1,11 +1,14 @@
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
+from ridgeline.bundle.zones import OTHER_YEARS, Zone, told
 from tests.bundle.made import assembled, source
 
 T = 1796011165.0
 H8 = 8 * 3600.0
+Y2000 = datetime.fromtimestamp(T, UTC).replace(year=2000).timestamp()  # as a line without a year is read
 
 
 def naive(number: int, path: str, **said: Any) -> Any:
@@ -30,7 +33,9 @@ def test_lines_that_hold_both_times_tell_the_zone_of_the_whole_log() -> None:
     assert view.query("SELECT min(logged_ts), min(queued_ts) FROM records") == [(T + 2, T)]
     ((from_ts, notes),) = view.query("SELECT from_ts, notes FROM sources")
     assert from_ts == T
-    assert any("moved by -8 h" in note for note in notes)
+    assert [note for note in notes if "zone" in note] == [
+        "server.log: times carry no zone; taken as UTC+08:00 (its own records hold both times: 4 agree)"
+    ]
     ((offset, error),) = view.query("SELECT offset_s, error_s FROM clocks WHERE clock = 'naive'")
     assert (offset, error) == (-H8, 1.0)
 
@@ -101,3 +106,24 @@ def test_a_log_without_years_takes_its_year_from_shared_requests_or_the_other_so
     assert view.query("SELECT min(finished_ts) FROM records WHERE source = 1") == [(YEAR_2026,)]
     ((path, from_ts),) = view.query("SELECT path, from_ts FROM sources WHERE source = 1")
     assert (path, from_ts) == ("vllm.log", YEAR_2026)
+
+
+@pytest.mark.parametrize(
+    ("zone", "read_ts", "said"),
+    [
+        (Zone(1, -H8, 5, "b"), T + H8, "times carry no zone; taken as UTC+08:00 (b: 5 agree)"),
+        (Zone(1, 0.0, 5, "b"), T, "times carry no zone; taken as UTC (b: 5 agree)"),
+        (
+            Zone(1, T - Y2000 - H8, 9, "b"),
+            Y2000 + H8,
+            "times carry no year and no zone; taken as 2026, UTC+08:00 (b: 9 agree)",
+        ),
+        (
+            Zone(1, T - Y2000, 1, OTHER_YEARS),
+            Y2000,
+            f"times carry no year and no zone; taken as 2026, UTC ({OTHER_YEARS})",
+        ),
+    ],
+)
+def test_what_is_known_of_the_times_is_one_sentence(zone: Zone, read_ts: float, said: str) -> None:
+    assert told(zone, read_ts) == said

@@ -13,6 +13,8 @@ from ridgeline.bundle.readin import OnProgress, Source, read_all
 from ridgeline.bundle.spill import SMALL_BYTES, Spill
 from ridgeline.bundle.stored import open_bundle as open_bundle
 from ridgeline.bundle.view import View
+from ridgeline.model.errors import InputError
+from ridgeline.signals.log.clock import LIKELY_YEARS
 
 
 def open_sources(
@@ -28,6 +30,7 @@ def open_sources(
     Raises InputError where nothing could be read; a source that could not be read otherwise costs a note in the
     table `sources` and the rest goes on.
     """
+    check_year(year)
     found = find(arguments, labels)
     if found.bundle is not None:
         return open_bundle(found.bundle)
@@ -44,11 +47,18 @@ def read_sources(
     limit: int = SMALL_BYTES,
 ) -> tuple[View, list[Source]]:
     """Read what was found; `limit` is how many bytes of rows may stay in memory before they go to disk."""
+    check_year(year)
     spill = Spill(limit)
     sources = read_all(found, spill, tz=tz, year=year, hash_all=hash_all, on_progress=on_progress)
     con = connect(spill.folder if spill.large else None)
     assemble(con, spill, sources)
     return _view(con, spill, found.notes), sources
+
+
+def check_year(year: int | None) -> None:
+    """Raise InputError for a year that no log is of."""
+    if year is not None and not LIKELY_YEARS[0] <= year <= LIKELY_YEARS[1]:
+        raise InputError(f"--year {year}: is no year of a log; give one such as 2026")
 
 
 def _view(con: duckdb.DuckDBPyConnection, keep: object, notes: tuple[str, ...]) -> View:

@@ -116,8 +116,11 @@ def _read_one(blob: Blob, reading: Reading, size: int, spill: Spill, on_progress
     if on_progress is not None:
         tell = on_progress
         watched = Watched(blob.shown, blob.path, blob.data, lambda done: tell(blob.shown, done, size))
+    odd = 0
     try:
         for rows in read(watched, reading):
+            rows, infinite = finite(rows)
+            odd += infinite
             spill.add(renumbered(rows, reading.source))
     except InputError as e:
         reading.note(str(e))
@@ -130,6 +133,8 @@ def _read_one(blob: Blob, reading: Reading, size: int, spill: Spill, on_progress
             f"{blob.shown}: reading stopped after line {reading.lines} ({type(e).__name__}: {str(e)[:200]}); "
             "what came before is kept, the rest was not read; please report this"
         )
+    if odd:
+        reading.note(f"{blob.shown}: {odd:,} samples are infinite; their values are left out")
     if reading.kind == "empty" and size:
         _tell_damage(blob, reading)
     if reading.unparsed and not reading.understood:
@@ -146,6 +151,19 @@ def _tell_damage(blob: Blob, reading: Reading) -> None:
     damage = Reading(reading.source, reading.path)
     if not blob.whole(damage, 1) and damage.notes:
         reading.notes[:] = damage.notes
+
+
+def finite(rows: Rows) -> tuple[Rows, int]:
+    """The same rows with infinite samples as null, and how many those were: no figure is made of them."""
+    if rows.table != "samples":
+        return rows, 0
+    value = rows.data["value"]
+    count = pc.sum(pc.is_inf(value)).as_py() or 0
+    if not count:
+        return rows, 0
+    at = rows.data.column_names.index("value")
+    kept = pc.if_else(pc.is_inf(value), None, value)
+    return Rows(rows.table, rows.data.set_column(at, "value", kept)), count
 
 
 def renumbered(rows: Rows, source: int) -> Rows:

@@ -16,6 +16,7 @@ A file with lines of both sides of a disaggregated pair is split by the role of 
 """
 
 import re
+from bisect import bisect_right, insort
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
@@ -116,42 +117,67 @@ def _by_folder(traces: Iterable[Trace]) -> list[_Unit]:
     return list(units.values())
 
 
+class _Replica:
+    """Logs that can be of one server, and when each rank wrote: longer spans only, so that they follow each other."""
+
+    def __init__(self) -> None:
+        self.logs: list[Trace] = []
+        self._spans: dict[str, tuple[list[float], list[float]]] = {}
+        self._always: set[str] = set()  # ranks with a log without times
+
+    def rivals(self, log: Trace) -> bool:
+        """Whether a rank of `log` wrote here at the same time."""
+        if log.from_ts is None or log.to_ts is None:
+            return bool(log.ranks & (self._always | self._spans.keys()))
+        if log.ranks & self._always:
+            return True
+        return any(self._overlap(rank, log.from_ts, log.to_ts) for rank in log.ranks & self._spans.keys())
+
+    def _overlap(self, rank: str, start: float, end: float) -> bool:
+        starts, ends = self._spans[rank]
+        at = bisect_right(ends, start + OVERLAP_S)  # the first that goes on for long enough behind `start`
+        return end - start > OVERLAP_S and at < len(ends) and end - starts[at] > OVERLAP_S
+
+    def add(self, log: Trace) -> None:
+        """Take a log that is no rival."""
+        self.logs.append(log)
+        for rank in log.ranks:
+            starts, ends = self._spans.setdefault(rank, ([], []))
+            if log.from_ts is None or log.to_ts is None:
+                self._always.add(rank)
+            elif log.to_ts - log.from_ts > OVERLAP_S:
+                insort(starts, log.from_ts)
+                insort(ends, log.to_ts)
+
+
 def _replicas(unit: _Unit) -> list[_Unit]:
-    groups: list[list[Trace]] = []
+    groups: list[_Replica] = []
     for log in unit.logs:
-        home = next((g for g in groups if not any(_same_rank_same_time(log, other) for other in g)), None)
+        home = next((g for g in groups if not g.rivals(log)), None)
         if home is None:
-            groups.append([log])
-        else:
-            home.append(log)
+            home = _Replica()
+            groups.append(home)
+        home.add(log)
     if len(groups) < 2:
         return [unit]
-    parts = [_Unit(unit.folder, unit.role, unit.label, group) for group in groups]
+    parts = [_Unit(unit.folder, unit.role, unit.label, group.logs) for group in groups]
     loose = _Unit(unit.folder, unit.role, unit.label)
+    words = _own_words(parts)
     for member in unit.members:
         if member.kind != "log":
-            (_by_name(member, parts) or loose).members.append(member)
+            hits = {words[word] for word in _words(member.path) & words.keys()}
+            (parts[hits.pop()] if len(hits) == 1 else loose).members.append(member)
     return [*parts, loose] if loose.members else parts
 
 
-def _same_rank_same_time(a: Trace, b: Trace) -> bool:
-    if not a.ranks & b.ranks:
-        return False
-    if a.from_ts is None or b.from_ts is None or a.to_ts is None or b.to_ts is None:
-        return True
-    return min(a.to_ts, b.to_ts) - max(a.from_ts, b.from_ts) > OVERLAP_S
-
-
-def _by_name(member: Trace, parts: Sequence[_Unit]) -> _Unit | None:
-    """The part whose log shares a word of its name with `member` that no other part's log has."""
-    words = [set().union(*(_words(log.path) for log in part.logs)) for part in parts]
-    mine = _words(member.path)
-    hits = [
-        part
-        for i, part in enumerate(parts)
-        if mine & words[i] - set().union(*(w for j, w in enumerate(words) if j != i))
-    ]
-    return hits[0] if len(hits) == 1 else None
+def _own_words(parts: Sequence[_Unit]) -> dict[str, int]:
+    """Word → the one part whose logs have it in their names."""
+    of: dict[str, set[int]] = {}
+    for i, part in enumerate(parts):
+        for log in part.logs:
+            for word in _words(log.path):
+                of.setdefault(word, set()).add(i)
+    return {word: min(where) for word, where in of.items() if len(where) == 1}
 
 
 def _words(path: str) -> set[str]:
@@ -229,10 +255,11 @@ def _rows(
     for name, unit in zip(names, units, strict=True):
         for member in unit.members:
             of.update({(member.source, side): name for side in sides})
+    below = _below(units, names)
     for trace in traces:
         if trace.kind not in FREE and trace.role != "client" and not _mixed(trace):
             continue
-        near = _near(trace, units, names) or list(roles)  # a file with both sides alone
+        near = _near(trace, below) or list(roles)  # a file with both sides alone
         engines = [name for name in near if roles[name] != "gateway"]
         for side in sides:
             of_role = [name for name in near if side is not None and roles[name] == side]
@@ -243,17 +270,19 @@ def _rows(
     return of
 
 
-def _near(trace: Trace, units: Sequence[_Unit], names: Sequence[str]) -> list[str]:
+def _near(trace: Trace, below: Mapping[PurePosixPath, Sequence[str]]) -> Sequence[str]:
     """Servers with a source in or below the folder of a file that belongs to none, or the nearest folder above."""
-    for here in PurePosixPath(trace.path).parents:
-        near = [
-            name
-            for name, unit in zip(names, units, strict=True)
-            if any(here in PurePosixPath(m.path).parents for m in unit.members)
-        ]
-        if near:
-            return near
-    return []
+    return next((below[here] for here in PurePosixPath(trace.path).parents if here in below), ())
+
+
+def _below(units: Sequence[_Unit], names: Sequence[str]) -> dict[PurePosixPath, list[str]]:
+    """Folder → the servers with a source in it or below it."""
+    found: dict[PurePosixPath, dict[str, None]] = {}
+    for name, unit in zip(names, units, strict=True):
+        for member in unit.members:
+            for here in PurePosixPath(member.path).parents:
+                found.setdefault(here, {})[name] = None
+    return {here: list(of) for here, of in found.items()}
 
 
 def _notes(units: Sequence[_Unit], names: Sequence[str]) -> dict[int, str]:

@@ -11,11 +11,13 @@ if TYPE_CHECKING:
     from ridgeline.model.diagnosis import Window
 
 EPOCH: Final = re.compile(r"\d{9,11}(\.\d+)?")
+FIRST_YEAR, LAST_YEAR = 1970, 9999
+SEEN_SQL: Final = "SELECT min(from_ts), max(to_ts) FROM sources"
 CLOCK: Final = re.compile(r"\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?")
 
 
-def moment(text: str, zone: tzinfo | None, day: datetime | None) -> float:
-    """Seconds since the epoch. Raises InputError where the text names no moment."""
+def moment(text: str, zone: tzinfo | None, day: datetime | None, option: str) -> float:
+    """Seconds since the epoch. Raises InputError, with the option's name, where the text names no moment."""
     from ridgeline.model.errors import InputError
 
     plain = text.strip()
@@ -26,9 +28,13 @@ def moment(text: str, zone: tzinfo | None, day: datetime | None) -> float:
             local = day.astimezone(zone or UTC)
             return datetime.combine(local.date(), time.fromisoformat(plain.zfill(5)), local.tzinfo).timestamp()
         parsed = datetime.fromisoformat(plain)
-    except ValueError as e:
-        raise InputError(f"{text}: is no moment; write 2026-11-30T03:40:00Z, epoch seconds, or 03:40") from e
-    return (parsed if parsed.tzinfo else parsed.replace(tzinfo=zone or UTC)).timestamp()
+        if not FIRST_YEAR <= parsed.year < LAST_YEAR:
+            raise ValueError
+        return (parsed if parsed.tzinfo else parsed.replace(tzinfo=zone or UTC)).timestamp()
+    except (ValueError, OverflowError) as e:
+        if CLOCK.fullmatch(plain) and day is None:
+            raise InputError(f"{option} {text}: names no day, and this evidence has no times; give a date too") from e
+        raise InputError(f"{option} {text}: is no moment; write 2026-11-30T03:40:00Z, epoch seconds, or 03:40") from e
 
 
 def window(text: str, zone: tzinfo | None, day: datetime | None) -> Window:
@@ -38,10 +44,10 @@ def window(text: str, zone: tzinfo | None, day: datetime | None) -> Window:
 
     start, dots, end = text.partition("..")
     if not dots or not start or not end:
-        raise InputError(f"{text}: is no window; write FROM..TO")
-    found = Window(moment(start, zone, day), moment(end, zone, day))
+        raise InputError(f"--baseline {text}: is no window; write FROM..TO, such as 03:10..03:30")
+    found = Window(moment(start, zone, day, "--baseline"), moment(end, zone, day, "--baseline"))
     if found.to_ts <= found.from_ts:
-        raise InputError(f"{text}: ends before it begins")
+        raise InputError(f"--baseline {text}: ends before it begins")
     return found
 
 
@@ -57,13 +63,43 @@ def windows_of(
     if start is None and end is None and baseline is None:
         return None, None
     zone, reach = zone_of(tz), span(view)
-    day = datetime.fromtimestamp(reach[0], UTC) if reach else None
+    seen = _seen(view) or reach
+    day = _moment_of((reach or seen or (None,))[0])
     good = window(baseline, zone, day) if baseline else None
     if start is None and end is None:
         incident = Window(good.to_ts, reach[1]) if good and reach and reach[1] > good.to_ts else None
         return incident, good
-    low = moment(start, zone, day) if start else reach[0] if reach else None
-    high = moment(end, zone, day) if end else reach[1] if reach else None
-    if low is None or high is None or high <= low:
-        raise InputError(f"--from {start} --to {end}: give both, the end after the start (this evidence has no times)")
+    low = moment(start, zone, day, "--from") if start else reach[0] if reach else None
+    high = moment(end, zone, day, "--to") if end else reach[1] if reach else None
+    if low is None or high is None:
+        raise InputError(f"{_given(start, end)}: this evidence has no times, so give both --from and --to")
+    if high <= low:
+        where = "" if start and end else f"; the evidence goes from {_shown(seen)}" if seen else ""
+        raise InputError(f"{_given(start, end)}: ends before it begins{where}")
+    if seen and (high < seen[0] or low > seen[1]):
+        raise InputError(
+            f"{_given(start, end)}: nothing of the evidence is from that time; it goes from {_shown(seen)} (see --tz)"
+        )
     return Window(low, high), good
+
+
+def _given(start: str | None, end: str | None) -> str:
+    return " ".join(f"{name} {text}" for name, text in (("--from", start), ("--to", end)) if text)
+
+
+def _seen(view: View) -> tuple[float, float] | None:
+    """First and last time of any source."""
+    low, high = view.one(SEEN_SQL)
+    return None if low is None or high is None else (low, high)
+
+
+def _moment_of(ts: float | None) -> datetime | None:
+    try:
+        return None if ts is None else datetime.fromtimestamp(ts, UTC)
+    except (OverflowError, ValueError, OSError):
+        return None  # a number that no calendar holds
+
+
+def _shown(reach: tuple[float, float]) -> str:
+    said = [_moment_of(ts) for ts in reach]
+    return " to ".join(f"{at:%Y-%m-%dT%H:%M:%SZ}" if at else "no date" for at in said)

@@ -41,6 +41,8 @@ def request(
     from ridgeline.facts.timeline import find, timeline, twin
     from ridgeline.report.escape import plain
 
+    if not rid.strip():
+        raise InputError("request: the id is empty; give the request's id or the beginning of one")
     if not arguments:
         raise InputError("request: name the sources too: ridgeline request RID SRC…")
     with progress(quiet) as on_progress:

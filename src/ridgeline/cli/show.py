@@ -72,6 +72,8 @@ def show(
     from ridgeline.facts import ask
     from ridgeline.ladder.diagnose import diagnose
 
+    if lines < 0:
+        raise InputError(f"--lines {lines}: is below zero; give how many source lines to print at most")
     with watched(sources, for_="60s", label=label, tz=tz, year=year, quiet=quiet) as view:
         incident, good = windows_of(view, from_, to, baseline, tz)
         diagnosis = diagnose(view, symptom, incident=incident, baseline=good, sources=sources)
@@ -80,7 +82,7 @@ def show(
             raise InputError(f"{evidence}: this diagnosis holds {_span(list(known))}; `ridgeline diagnose` lists them")
         told = known[evidence.upper()]
         again = ask(view.window(diagnosis.incident, diagnosis.baseline), told.measure, told.args)
-        shown = list(_raw(sources, told.sources, max(0, lines), keep_text))
+        shown = list(_raw(sources, told.sources, lines, keep_text))
     _print(evidence.upper(), told, again, shown, lang, format)
     if again.value != told.value:
         raise InputError(f"{evidence}: came out as {again.value!r} when computed again, not {told.value!r}")

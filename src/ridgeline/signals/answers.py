@@ -128,7 +128,7 @@ def decoded(text: str) -> Iterator[tuple[int, int, Any]]:
 
 def whole(value: Any) -> int | None:
     """An integer that fits a column; None for anything else."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < I64_LIMIT * 2:
         return None
     number = int(value)
     return number if number == value and -I64_LIMIT <= number < I64_LIMIT else None

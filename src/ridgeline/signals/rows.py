@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import tzinfo
+from sys import float_info
 from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
@@ -18,6 +19,9 @@ ARROW: Final[dict[str, pa.DataType]] = {
     "list<i64>": pa.list_(pa.int64()),
     "list<str>": pa.list_(pa.string()),
 }
+
+
+LARGEST: Final = float_info.max  # JSON has integers beyond it
 
 
 class Rows(NamedTuple):
@@ -44,8 +48,27 @@ def rows_of(table: str, columns: Mapping[str, Sequence[Any] | pa.Array | pa.Chun
         if isinstance(values, pa.Array | pa.ChunkedArray):
             arrays[name] = values if values.type == wanted else values.cast(wanted)
         else:
-            arrays[name] = pa.array(values, type=wanted, from_pandas=True)
+            arrays[name] = _array(values, wanted)
     return Rows(table, pa.table(arrays))
+
+
+def _array(values: Sequence[Any], wanted: pa.DataType) -> pa.Array:
+    try:
+        return pa.array(values, type=wanted, from_pandas=True)
+    except (UnicodeEncodeError, OverflowError, pa.ArrowInvalid):
+        return pa.array([_fitting(value, wanted) for value in values], type=wanted, from_pandas=True)
+
+
+def _fitting(value: Any, wanted: pa.DataType) -> Any:
+    """A text without halves of surrogate pairs, a number that the column can hold; None for one that it cannot."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    if isinstance(value, list | tuple) and pa.types.is_list(wanted):
+        return [_fitting(item, wanted.value_type) for item in value]
+    if isinstance(value, int | float) and (pa.types.is_integer(wanted) or pa.types.is_floating(wanted)):
+        limit = 2.0**63 if pa.types.is_integer(wanted) else LARGEST
+        return value if -limit <= value < limit else None
+    return value
 
 
 @dataclass

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from ridgeline.signals.rows import Reading, Rows, rows_of
 from ridgeline.signals.stream import Blob
@@ -49,18 +49,25 @@ class Scrape:
     @property
     def endpoint(self) -> str | None:
         """The path of the URL, without the query."""
-        return urlsplit(self.url).path if self.url else None
+        return _split(self.url).path if self.url else None
 
     @property
     def target(self) -> str | None:
         """host:port of the URL."""
-        return urlsplit(self.url).netloc or None if self.url else None
+        return _split(self.url).netloc or None if self.url else None
 
     def refuse(self, why: str) -> None:
         """Record that this poll gave nothing usable."""
         self.ok = False
         if self.error is None and why:
             self.error = why[:ERROR_CHARS]
+
+
+def _split(url: str) -> SplitResult:
+    try:
+        return urlsplit(url)
+    except ValueError:  # half of an IPv6 address
+        return SplitResult("", "", "", "", "")
 
 
 @dataclass

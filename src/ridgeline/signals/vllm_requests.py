@@ -15,6 +15,7 @@ from typing import Any, Final
 import msgspec
 
 from ridgeline.signals.client.record import count, number
+from ridgeline.signals.jsontext import decoded
 from ridgeline.signals.rows import Reading, Rows, rows_of
 from ridgeline.signals.stream import Blob
 from ridgeline.signals.unread import unread_rows
@@ -69,10 +70,7 @@ def read(blob: Blob, reading: Reading) -> Iterator[Rows]:
 
 
 def _decoded(text: bytes) -> dict[str, Any] | None:
-    try:
-        value = msgspec.json.decode(text)
-    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
-        return None
+    value = decoded(text)
     return value if isinstance(value, dict) else None
 
 

@@ -112,6 +112,21 @@ def test_interleaved_doubled_and_coloured_lines(form: Form, a: dict[str, Any], b
     check("\n".join(data.draw(st.permutations(mixed))) + "\n", [a, b], False)
 
 
+def test_a_record_that_broke_into_anothers_id_is_no_id() -> None:
+    reading, tables = tables_of(bare(received("a")).replace('"rid": "a"', '"rid": ' + bare(received("b")).strip(), 1))
+    assert (reading.unparsed, tables["records"]) == (1, [])
+
+
+def test_a_record_inside_a_prompt_whose_line_was_cut_before_it_is_none() -> None:
+    inner = '{"event": "request.finished", "rid": "x", "out": {"meta_info": {"id": "x", "prompt_tokens": 7}}}'
+    for behind in ("', input_ids=None, stream=True)", '", "stream": true}', ", and more"):
+        reading, tables = tables_of(bare(received("a")) + inner + behind + "\n")
+        assert [row["rid"] for row in tables["records"]] == ["a"]
+        assert reading.unparsed == 1
+    _, tables = tables_of(bare(received("a")).strip() + inner + "\n")  # two writers, one line
+    assert [row["rid"] for row in tables["records"]] == ["a", "x"]
+
+
 def test_a_line_cut_inside_a_number_has_no_number() -> None:
     line = json.dumps(finished("a", meta("a", prompt_tokens=2048)))
     at = line.index("2048") + 2

@@ -1,16 +1,17 @@
 """The client's view: SGLang bench_serving, GuideLLM, AIPerf, and plain JSON records with times."""
 
 from collections.abc import Iterator
-from typing import Any
-
-import msgspec
+from typing import Any, Final
 
 from ridgeline.signals.client import aiperf, bench_serving, guidellm, plain
 from ridgeline.signals.client.record import Collected
 from ridgeline.signals.client.series import Figures
+from ridgeline.signals.jsontext import decoded
 from ridgeline.signals.rows import Reading, Rows
 from ridgeline.signals.stream import Blob
 from ridgeline.signals.unread import unread_rows
+
+PROBED: Final = 4  # lines
 
 
 def read(blob: Blob, reading: Reading) -> Iterator[Rows]:
@@ -20,7 +21,7 @@ def read(blob: Blob, reading: Reading) -> Iterator[Rows]:
     first = head.partition(b"\n")[0]
     if not head.startswith((b"{", b"[")):
         aiperf.read_csv(blob.whole(reading).decode("utf-8-sig", "replace"), into, figures)
-    elif isinstance(_decoded(first), dict) or (len(first) >= len(head) > 0 and _is_line(first)):
+    elif head.startswith(b"{") and (_has_lines(head) or (len(first) >= len(head) > 0 and _is_line(first))):
         yield from _lines(blob, reading, into, figures)
     else:
         yield from _document(blob, reading, into, figures)
@@ -29,16 +30,14 @@ def read(blob: Blob, reading: Reading) -> Iterator[Rows]:
     yield from figures.rows()
 
 
+def _has_lines(head: bytes) -> bool:
+    """Whether one of the first lines is an object of its own; the first may have been cut."""
+    return any(isinstance(decoded(line), dict) for line in head.split(b"\n", PROBED)[:PROBED])
+
+
 def _is_line(first: bytes) -> bool:
     """A first line longer than the head: bench_serving's objects with details are."""
     return first.startswith(b"{") and b'"benchmarks"' not in first[:4096]
-
-
-def _decoded(data: bytes) -> Any:
-    try:
-        return msgspec.json.decode(data)
-    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
-        return None
 
 
 def _lines(blob: Blob, reading: Reading, into: Collected, figures: Figures) -> Iterator[Rows]:
@@ -49,7 +48,7 @@ def _lines(blob: Blob, reading: Reading, into: Collected, figures: Figures) -> I
         for number, line in enumerate(lines, first):
             if not line.strip():
                 reading.blank += 1
-            elif not _object(_decoded(line.removeprefix(b"\xef\xbb\xbf")), number, into, figures):
+            elif not _object(decoded(line.removeprefix(b"\xef\xbb\xbf")), number, into, figures):
                 unread.append((number, _shown(line)))
             if into.full():
                 yield from into.rows()
@@ -59,7 +58,7 @@ def _lines(blob: Blob, reading: Reading, into: Collected, figures: Figures) -> I
 
 def _document(blob: Blob, reading: Reading, into: Collected, figures: Figures) -> Iterator[Rows]:
     data = blob.whole(reading).removeprefix(b"\xef\xbb\xbf")
-    value = _decoded(data)
+    value = decoded(data)
     reading.lines += data.count(b"\n") + (not data.endswith(b"\n"))
     if value is None:
         reading.note(f"{blob.shown}: broken or cut JSON; nothing of it was used (give the whole file)")

@@ -1,7 +1,6 @@
 """Rows of the client's view: what every client format is brought to, and the small readings they share."""
 
 import json
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -9,7 +8,7 @@ from statistics import median
 from typing import Any, Final
 
 from ridgeline.model.tables import REQUEST
-from ridgeline.signals.rows import Reading, Rows, rows_of
+from ridgeline.signals.rows import LARGEST, Reading, Rows, rows_of
 
 BATCH: Final = 20_000
 WALL_FROM: Final = 1e9  # seconds; a smaller number is no epoch time
@@ -90,7 +89,7 @@ def number(value: Any) -> float | None:
     """A finite number, or None; true and false are no numbers."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    return float(value) if math.isfinite(value) else None
+    return float(value) if abs(value) <= LARGEST else None
 
 
 def count(value: Any) -> int | None:

@@ -85,7 +85,7 @@ def statistic(name: str) -> tuple[str, str] | None:
     word = name.lower()
     if word in STATS:
         return STATS[word]
-    if word.startswith("p") and word[1:].replace(".", "", 1).replace("_", "", 1).isdigit():
+    if word.isascii() and word.startswith("p") and word[1:].replace(".", "", 1).replace("_", "", 1).isdigit():
         share = float(word[1:].replace("_", "."))
         return ("quantile", f"{share / 100:g}") if share <= 100 else None
     return None

@@ -53,6 +53,8 @@ def json_rows(
             pc.fill_null(pc.is_in(projected["event"], pa.array(["status", "received-openai"])), False),
         ),
     )
+    # An object where the id should be: another record broke in there.
+    known = pc.and_(known, pc.invert(pc.fill_null(pc.starts_with(projected["rid"], "{"), False)))
     projected = projected.filter(known)
     understood = np.isin(line, projected["line"].to_numpy())
     lists = pc.fill_null(pc.starts_with(projected["rid"], "["), False)
@@ -69,7 +71,7 @@ def plain(projected: pa.Table, narrow: bool = False) -> bool:
     if narrow and projected["modality"].null_count < len(projected):
         return False
     event, rid = projected["event"], projected["rid"]
-    if event.null_count or rid.null_count or pc.any(pc.starts_with(rid, "[")).as_py():
+    if event.null_count or rid.null_count or any(pc.any(pc.starts_with(rid, mark)).as_py() for mark in "[{"):
         return False
     return bool(pc.all(pc.is_in(event, pa.array(["received", "finished"]))).as_py() or not len(projected))
 

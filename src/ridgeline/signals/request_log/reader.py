@@ -31,6 +31,7 @@ Prepare = Callable[[duckdb.DuckDBPyConnection, I64, pa.Array, Reading], pa.Array
 ALL: Final = -1
 NEWLINE, ESCAPE = 0x0A, 0x1B
 CHUNK: Final = 32 * 1024 * 1024
+LARGE: Final = 1 << 20  # from here on a thread is worth its start
 SCAN_BYTES: Final = 8 * 1024 * 1024  # a plain file from this size on is handed to DuckDB whole
 
 
@@ -68,7 +69,8 @@ def careful(
 ) -> Iterator[Rows]:
     """The rows from line `start` on, run by run: any line may be of any kind. The next run is split meanwhile."""
     side = replace(reading, notes=[])  # the other thread's notes, so that their order is fixed
-    for run in ahead(_runs(blob, side, start, prepare is None)):
+    runs = _runs(blob, side, start, prepare is None)
+    for run in ahead(runs) if len(blob.head(LARGE)) == LARGE else runs:
         yield from _run_rows(con, run, reading, memory, clock, prepare)
     for note in side.notes:
         reading.note(note)

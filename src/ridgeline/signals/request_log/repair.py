@@ -17,6 +17,7 @@ _PREFIX: Final = re.compile(r"\s*(?:\[[^\]\n]{0,80}\]\s*)?")
 _KEY: Final = re.compile(r'\s*"((?:[^"\\]|\\.){1,80})"\s*:\s*')
 _COMMA: Final = re.compile(r"\s*([,}])")
 _CONTAINERS: Final = frozenset({"obj", "out", "meta_info"})
+_INSIDE: Final = re.compile(r"[^\[{]")
 _DECODER: Final = json.JSONDecoder()
 _TOP: Final = ("timestamp", "event", "rid", "headers", "rank", "running_rids", "queued_rids")
 _LIMIT: Final = 8  # records on one line
@@ -27,6 +28,8 @@ def records(text: str) -> tuple[list[dict[str, Any]], bool]:
     found: list[dict[str, Any]] = []
     at = _skip(text, 0)
     while at < len(text) and len(found) < _LIMIT:
+        if _INSIDE.match(text, at):
+            return [], False  # goes on as the inside of a text does: a prompt may hold a record, and be cut before it
         try:
             value, at = _DECODER.raw_decode(text, at)
         except (ValueError, RecursionError):

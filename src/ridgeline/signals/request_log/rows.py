@@ -10,10 +10,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ridgeline.model.tables import TABLES
+from ridgeline.signals.jsontext import decoded
 from ridgeline.signals.prompt.book import Book
 from ridgeline.signals.request_log import prompts
 from ridgeline.signals.request_log.zone import Zone
-from ridgeline.signals.rows import Reading, Rows, rows_of
+from ridgeline.signals.rows import LARGEST, Reading, Rows, rows_of
 
 RECORD: Final = frozenset(TABLES["records"])
 STAMPS: Final = ("received_ts", "dispatched_ts", "scheduled_ts", "prefill_done_ts", "finished_ts", "response_sent_ts")
@@ -128,7 +129,7 @@ def _attributes(projected: pa.Table, reading: Reading) -> Rows | None:
     lines, rids, names, values, numbers = [], [], [], [], []
 
     def add(line: int, rid: str | None, name: str, value: Any) -> None:
-        number = isinstance(value, int | float) and not isinstance(value, bool)
+        number = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < LARGEST
         lines.append(line)
         rids.append(rid)
         names.append(name)
@@ -140,7 +141,7 @@ def _attributes(projected: pa.Table, reading: Reading) -> Rows | None:
             add(line, rid, name, value)
     for name, prefix in (("headers", "header."), ("custom_labels", "label.")):
         for line, rid, text in _present(projected, name):
-            value = msgspec.json.decode(text)
+            value = decoded(text)
             if isinstance(value, dict):
                 for key in sorted(value):
                     if value[key] is not None and not isinstance(value[key], dict | list):
