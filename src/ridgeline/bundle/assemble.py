@@ -15,8 +15,9 @@ from ridgeline.bundle.readin import Source
 from ridgeline.bundle.rids import find_aliases
 from ridgeline.bundle.servers import Servers, Trace, assign
 from ridgeline.bundle.spill import Spill
-from ridgeline.bundle.zones import Zone, zones
+from ridgeline.bundle.zones import Zone, told, zones
 from ridgeline.model.tables import TABLES
+from ridgeline.signals.log.clock import SAID_NO_YEAR, SAID_NO_ZONE
 from ridgeline.signals.rows import schema
 
 # Which ranks wrote batch lines in a source, and which roles its rows name.
@@ -96,9 +97,11 @@ def _zones(con: duckdb.DuckDBPyConnection, sources: Sequence[Source], servers: S
     first_ts = {s.reading.source: s.reading.from_ts for s in sources}
     found = zones(con, naive, {n: servers.of.get((n, None)) for n in naive}, first_ts)
     for z in found:
-        if z.add_s:
-            reading = sources[z.source - 1].reading
-            reading.note(f"{reading.path}: times were moved by {clocks.span(z.add_s)}: {z.basis} ({z.anchors})")
+        reading = sources[z.source - 1].reading
+        # What the reader had to assume is known now: one true sentence takes the place of its notes.
+        assumed = (f"{reading.path}: {SAID_NO_ZONE}", f"{reading.path}: {SAID_NO_YEAR}")
+        reading.notes[:] = [note for note in reading.notes if not note.startswith(assumed)]
+        reading.note(f"{reading.path}: {told(z, first_ts[z.source])}")
     return found
 
 

@@ -20,6 +20,7 @@ import duckdb
 QUARTER_S: Final = 900.0
 MOST_S: Final = 15 * 3600.0
 NEEDED: Final = 3  # anchors that must agree
+OTHER_YEARS: Final = "the year of the other sources; no request is shared, so the zone is a guess"
 YEARLESS: Final = 2000  # the year that `signals.log.clock` reads where none is printed
 
 # Own anchor: one record with both a logged (naive) and an epoch time. Cross anchor: the same rid in a source whose
@@ -96,8 +97,24 @@ def zones(
     years = [y for s, ts in first_ts.items() if s not in yearless and (y := _year(ts)) is not None and y > YEARLESS]
     for source in sorted(yearless - found.keys()):
         if years and (at := first_ts.get(source)) is not None:
-            found[source] = Zone(source, _to_year(at, max(years)) - at, 1, "the year of the other sources")
+            found[source] = Zone(source, _to_year(at, max(years)) - at, 1, OTHER_YEARS)
     return [found[s] for s in sorted(found)]
+
+
+def told(z: Zone, read_ts: float | None) -> str:
+    """What is known of the times of a source, in one sentence: the zone (and year) they are taken in, and why."""
+    if abs(z.add_s) > MOST_S and read_ts is not None and (year := _year(read_ts + z.add_s)) is not None:
+        whole = _to_year(read_ts, year) - read_ts
+        if abs(z.add_s - whole) > MOST_S:
+            whole = z.add_s
+        by = f"({z.basis})" if z.basis == OTHER_YEARS else f"({z.basis}: {z.anchors} agree)"
+        return f"times carry no year and no zone; taken as {year}, {_zone(whole - z.add_s)} {by}"
+    return f"times carry no zone; taken as {_zone(-z.add_s)} ({z.basis}: {z.anchors} agree)"
+
+
+def _zone(east_s: float) -> str:
+    minutes = round(abs(east_s) / 60)
+    return "UTC" if not minutes else f"UTC{'-' if east_s < 0 else '+'}{minutes // 60:02d}:{minutes % 60:02d}"
 
 
 def _year(ts: float | None) -> int | None:

@@ -11,6 +11,9 @@ from ridgeline.signals.rows import Reading
 NO_YEAR: Final = 2000  # a leap year, so that 29 February is a date
 BACK_S: Final = 5.0  # ranks write a second or so apart; more than this back is a clock that jumped
 QUARTER_S: Final = 900.0  # zones differ by whole quarters of an hour
+# How the notes begin that a found zone or year makes untrue (bundle/zones.py takes them back).
+SAID_NO_ZONE: Final = "times carry no zone"
+SAID_NO_YEAR: Final = "times carry no year"
 LIKELY_YEARS: Final = (1971, 2200)
 
 
@@ -154,7 +157,7 @@ class Clock:
             reading.note(f"{shown}: some times carry a zone and some none; the latter are read as UTC (give --tz)")
         elif self.naive and self.tz is None:
             reading.clock = "naive"
-            reading.note(f"{shown}: times carry no zone; read as UTC (give --tz if the server's clock was elsewhere)")
+            reading.note(f"{shown}: {SAID_NO_ZONE}; read as UTC (give --tz if the server's clock was elsewhere)")
         if self.outer_shift_s:
             reading.note(
                 f"{shown}: the export's own times differ from the records' by {_zone(self.outer_shift_s)} hours; "
@@ -162,7 +165,7 @@ class Clock:
             )
         if self.yearless and not self.year_given:
             how = "the year of other lines" if self.year_seen else "an arbitrary one"
-            reading.note(f"{shown}: times carry no year; read as {self.year}, {how} (give --year)")
+            reading.note(f"{shown}: {SAID_NO_YEAR}; read as {self.year}, {how} (give --year)")
         if self.undated:
             reading.clock = "undated"
             reading.note(f"{shown}: times carry no date; read as seconds of 1970-01-01, so only gaps mean anything")
