@@ -12,13 +12,15 @@ from ridgeline.sim.settings import Settings
 
 POOL_FACTORS: Final = (1.0, 1.04, 1.08, 1.13, 1.2)
 """Effective over configured pool where prompts share prefixes that nothing shows: shared blocks are held once."""
+LORA_LOADS_S: Final = (0.02, 0.1, 0.2, 0.4, 0.6, 1.0)
+"""What swapping an adapter in may take, where more are in use than fit: no evidence states it."""
 TIGHT: Final = 0.8
 """Pool share that the largest set of running requests must want before a larger pool can matter."""
 
 
 def choices_of(setup: Configured, traffic: Traffic, rows: NDArray[np.int64]) -> list[Settings]:
     """Candidate settings: pipelined or not where nothing says; pool sizes where sharing is unseen and memory short; the
-    running limit, or the most of the requests ``rows`` seen running, where nothing names it."""
+    running limit, or the most of the requests ``rows`` seen running, where nothing names it; what an adapter takes."""
     # who was refused at the door is known and left out: a queue limit would refuse others in their stead
     base = replace(setup.settings, max_queued_requests=0)
     pipelined = (True, False) if setup.pipelined is None else (setup.pipelined,)
@@ -29,13 +31,16 @@ def choices_of(setup: Configured, traffic: Traffic, rows: NDArray[np.int64]) -> 
     seen = most_running(traffic, rows)
     if not setup.limit_known and 0 < seen < base.max_running_requests:
         limits.append(seen)
+    adapters = len(np.unique(traffic.scenario["lora"][traffic.scenario["lora"] > 0]))
+    loads = LORA_LOADS_S if base.enable_lora and adapters > base.max_loras_per_batch else (base.lora_load_s,)
     page = base.page_size
     pools = [int(base.max_total_num_tokens * factor) // page * page for factor in factors]
     return [
-        replace(with_pipelining(base, flag), max_running_requests=limit, max_total_num_tokens=pool)
+        replace(with_pipelining(base, flag), max_running_requests=limit, max_total_num_tokens=pool, lora_load_s=load)
         for flag in pipelined
         for pool in pools
         for limit in limits
+        for load in loads
     ]
 
 

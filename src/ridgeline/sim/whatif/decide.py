@@ -120,8 +120,9 @@ def choose(good: Sequence[Compared], found: Comparison, price: dict[str, Price])
         mine = [run for run in good if price[run.variant.name] == kind]
         top = min((run.score for run in mine), default=0.0)
         if mine and top <= ENOUGH * best:
-            near = CLOSE * abs(found.base_figure)
-            return next(run for run in mine if run.score <= top + near)
+            # a flag costs the same whatever its value; of memory and servers the least that does it
+            least = top + CLOSE * abs(found.base_figure) if kind in ("flag", "client") else ENOUGH * best
+            return next(run for run in mine if run.score <= least)
     return min(good, key=lambda run: run.score)
 
 

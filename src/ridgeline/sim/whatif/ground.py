@@ -24,6 +24,7 @@ from ridgeline.sim.settings import Settings
 from ridgeline.sim.timing import PS, TimeModel, Way
 from ridgeline.sim.whatif.basis import Basis
 
+REFUSED: Final = "SELECT count(*) FROM requests WHERE state = 'rejected'"
 FITTED_AT_MOST: Final = 4000
 """Requests the time model is fitted on: the first of them."""
 FEWEST_LINES: Final = 8
@@ -54,8 +55,9 @@ def basis_of(view: View, check: bool = True, say: Callable[[str], None] | None =
     if found is None:
         return replace(basis, notes=(*notes, "too few requests with times: step times are not fitted"))
     spread = min(speed_spread(own, simulated(own, found, engine_run)[0], found, rows), MOST_SPREAD)
+    refused = bool(view.one(REFUSED)[0])
     basis = replace(basis, model=found.model, way=way_of(found), fitted=True, pace_spread=spread,
-                    settings=as_fitted(whole, found.settings))  # fmt: skip
+                    settings=as_fitted(whole, found.settings, refused))  # fmt: skip
     if not check:
         return basis
     tell("checking the simulator on held-out requests")
@@ -67,13 +69,15 @@ def served(whole: Configured, own: Settings) -> Settings:
     return replace(whole.settings, max_total_num_tokens=own.max_total_num_tokens)
 
 
-def as_fitted(whole: Configured, found: Settings) -> Settings:
+def as_fitted(whole: Configured, found: Settings, refused: bool) -> Settings:
     """What the fit chose among the alternatives, on the settings of the whole service.
 
-    The queue limit is put back: the fit leaves it out, because who was refused is known there.
+    Where requests were ``refused`` at the door they are not in the traffic: a queue limit would refuse others instead.
     """
     return replace(
-        whole.settings, max_total_num_tokens=found.max_total_num_tokens,
+        whole.settings, lora_load_s=found.lora_load_s,
+        max_queued_requests=0 if refused else whole.settings.max_queued_requests,
+        max_total_num_tokens=found.max_total_num_tokens,
         max_running_requests=found.max_running_requests, async_scheduling=found.async_scheduling,
         disable_overlap_schedule=found.disable_overlap_schedule,
     )  # fmt: skip
