@@ -2,8 +2,8 @@
 
     python docs/reference.py [FOLDER]
 
-One page for each verb (its help), each cause (its declaration), each format that is read (its reader's own words), and one
-for the flags to turn on beforehand. tests/test_docs.py makes them again and compares.
+One page for each verb (its help), each cause (its declaration), each format that is read (its reader's own words), and
+one for the flags to turn on beforehand. tests/test_docs.py makes them again and compares.
 """
 
 import importlib
@@ -66,8 +66,8 @@ def format_pages() -> dict[str, str]:
         where = reader.__module__.replace(".", "/")
         words = "\n\n".join(text for text in said if text)
         pages[f"formats/{kind}.md"] = (
-            f"# {kind}\n\n{words}\n\nRead by [{where}.py](../../../src/{where}.py). `ridgeline sources FILE` shows whether "
-            f"a file is taken for it; `--unread` lists every line that was not understood.\n\n{MADE}\n"
+            f"# {kind}\n\n{words}\n\nRead by [{where}.py](../../../src/{where}.py). `ridgeline sources FILE` shows "
+            f"whether a file is taken for it; `--unread` lists every line that was not understood.\n\n{MADE}\n"
         )
     return pages
 
@@ -76,17 +76,18 @@ def flags_page() -> dict[str, str]:
     """`flags.md`: what to turn on before it is needed."""
     from ridgeline.words.flags import SWITCHES
 
-    lines = ["# Flags to turn on before you need them", "",
-             "What a diagnosis lacks can rarely be had afterwards. `ridgeline signals URL` says which of these a running server "
-             "has on; this is the whole list.", ""]  # fmt: skip
+    lines = [
+        "# Flags to turn on before you need them",
+        "",
+        "What a diagnosis lacks can rarely be had afterwards. `ridgeline signals URL` says which of these a running",
+        "server has on; this is the whole list.",
+        "",
+    ]
     for engine in ("sglang", "vllm"):
         lines += [f"## {engine}", "", "| signal | how | gives | costs | mind |", "|---|---|---|---|---|"]
         for s in (s for s in SWITCHES if s.engine == engine and s.kind != "absent"):
-            since = (
-                ""
-                if s.span.since is None
-                else f" (from {s.span.since}" + (f" to {s.span.until})" if s.span.until else ")")
-            )
+            until = f" to {s.span.until}" if s.span.until else ""
+            since = f" (from {s.span.since}{until})" if s.span.since else ""
             cells = (s.signal, f"`{s.how}`{since}", s.gives, s.cost, s.caution)
             lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
         lines.append("")

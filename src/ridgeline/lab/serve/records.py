@@ -7,18 +7,11 @@ from ridgeline.lab.emit.model import Request
 from ridgeline.lab.serve.asked import Asked
 from ridgeline.lab.serve.hosts import Host
 from ridgeline.lab.serve.world import Closed, World
+from ridgeline.lab.shown import MESSAGES
 from ridgeline.scenario.model import PS
 from ridgeline.sim.engine import params as p
 
-ENDED: Final = {
-    p.QUEUE_FULL: ("rejected", 503, "The request queue is full."),
-    p.TOO_LONG: ("rejected", 400, "The input is longer than the model's context length or the KV pool."),
-    p.OUT_OF_MEMORY: ("aborted", 500, "Out of memory even after retracting all other requests in the decode batch."),
-    p.TIMED_OUT: ("aborted", 500, "KVTransferError: timed out"),
-    p.FAILED: ("aborted", 500, "KVTransferError: transfer failed"),
-    p.NO_WORKER: ("rejected", 503, "No worker available."),
-    p.CANCELLED: ("aborted", 499, "Request is cancelled by the client."),
-}
+ENDED: Final = MESSAGES | {p.CANCELLED: ("aborted", 499, "Request is cancelled by the client.")}
 """Outcome to (state, HTTP status, the sentence the client gets)."""
 
 
