@@ -47,6 +47,13 @@ PICTURES: Final[dict[str, str]] = {
     "picture.simulation": (
         "Simulated p99 TTFT: {best} with {setting}, {baseline} as it was. {trust}"
     ),
+    "picture.differs.title": "What differs in the selection",
+    "picture.differs": (
+        "{picked} of {n} requests are in the selection ({usual}); of {name} {share} are, and they are {hit} of the "
+        "selection. Bars show the 95 % interval. Where a request ran (dp_rank) is an outcome, not a cause."
+    ),
+    "picture.differs.none": "{picked} of {n} requests are in the selection, and no attribute marks them.",
+    "picture.differs.all": "All {n} requests are in the selection: there is nothing to hold it against.",
     "picture.before-after.title": "Before and after",
 }  # fmt: skip
 
@@ -94,6 +101,22 @@ HEADINGS: Final[dict[str, str]] = {
         "Made by Ridgeline {version} from {n} sources. Ids and names are keyed hashes unless kept on purpose."
     ),
     "page.skip": "Skip to the finding",
+    "page.bench": "Workbench",
+    "page.diagnosing": "Diagnosing … the pictures below work already.",
+    "page.rank": "Rank",
+    "page.key": "Routing key",
+    "page.class": "Class",
+    "page.any": "any",
+    "page.from": "From",
+    "page.to": "To",
+    "page.clear": "Clear",
+    "page.differs": "What differs here?",
+    "page.rerun": "Run the ladder on this selection",
+    "page.slowest": "The slowest requests of the selection",
+    "page.none-here": "No request with a time is in this selection.",
+    "page.raw": "Raw lines",
+    "page.chosen": "{n} of {all} requests{unfinished}: {from} to {to}",
+    "page.chosen.unfinished": ", {n} of them never finished",
     "page.verdict.finding": "finding",
     "page.verdict.healthy": "healthy",
     "page.verdict.inconclusive": "inconclusive",
@@ -119,6 +142,7 @@ LABELS: Final[dict[str, str]] = {
     "label.baseline": "baseline",
     "label.after": "after",
     "label.all": "all",
+    "label.selection": "selection",
     "label.limit": "limit",
     "label.requests": "requests",
     "label.slow": "slow",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from ridgeline.bundle.view import View
+from ridgeline.facts.pictures.marks import WITHIN, Selection, marked
 from ridgeline.facts.points import ready
 from ridgeline.facts.requests import HOW_TIMES
 from ridgeline.model.chart import Column, Picture, Stack, Stacks, Tone
@@ -12,7 +13,7 @@ from ridgeline.model.fact import Missing
 
 # Means of each part over three groups: the slowest tenth of the incident, its other requests, the baseline. What no
 # source names on the way stays as `unaccounted`; a part that only some requests state counts for those it is of.
-SLICES: Final = """
+SLICES: Final = f"""
 WITH rows AS (
     SELECT coalesce(role, '') AS side, coalesce(e2e_s, finished_ts - received_ts) AS e2e_s, received_ts,
         greatest(coalesce(pre_queue_s, queued_ts - received_ts, 0), 0) AS before_s,
@@ -21,10 +22,11 @@ WITH rows AS (
         coalesce(prefill_s, 0) AS prefill_s, coalesce(decode_s, 0) AS decode_s, coalesce(return_s, 0) AS return_s
     FROM asks
     WHERE NOT coalesce(probe, false) AND coalesce(state, 'finished') = 'finished'
+        AND ($whole OR request IN (SELECT request FROM marks WHERE {WITHIN}))
 ),
 placed AS (
     SELECT *, CASE
-            WHEN $since::DOUBLE IS NULL OR received_ts BETWEEN $since AND $until THEN 'incident'
+            WHEN $start::DOUBLE IS NULL OR received_ts BETWEEN $start AND $stop THEN 'incident'
             WHEN received_ts BETWEEN $good_since AND $good_until THEN 'baseline'
         END AS part
     FROM rows WHERE e2e_s > 0
@@ -52,14 +54,19 @@ COLUMNS: Final = (
 )  # fmt: skip
 
 
-def slices(view: View) -> Picture:
-    """Mean seconds of each part of the way, for the slow, the others, and the baseline; by side where there are two."""
+def slices(view: View, chosen: Selection | None = None) -> Picture:
+    """Mean seconds of each part of the way, for the slow, the others, and the baseline; by side where there are two.
+
+    Of a selection its rank, key and class count; its time is the view's windows.
+    """
     window, good = view.incident, view.baseline
     edge = {
-        "since": window.from_ts if window else None, "until": window.to_ts if window else None,
+        "start": window.from_ts if window else None, "stop": window.to_ts if window else None,
         "good_since": good.from_ts if good else None, "good_until": good.to_ts if good else None,
     }  # fmt: skip
-    rows = ready(view).query(SLICES, edge)
+    picked = chosen or Selection()
+    same = Selection(rank=picked.rank, key=picked.key, attribute=picked.attribute, value=picked.value)
+    rows = marked(ready(view)).query(SLICES, {**edge, **same.parameters(), "whole": same.everything})
     if not rows:
         return Picture("slices", None, missing=(Missing("E2E and stages of requests", HOW_TIMES),))
     several = len({row[0] for row in rows}) > 1

@@ -7,7 +7,7 @@ from typing import Final
 
 from ridgeline.model.chart import Heat
 from ridgeline.report.page import units
-from ridgeline.report.page.svg import WIDTH, Say, Scale, tag, text, title, x_axis, y_axis
+from ridgeline.report.page.svg import WIDTH, Say, Scale, exact, tag, text, title, x_axis, y_axis
 
 LEFT: Final = 52.0
 TOP: Final = 26.0
@@ -25,10 +25,17 @@ def draw(heat: Heat, say: Say) -> tuple[float, str]:
     seconds = Scale(heat.y_edges[0], heat.y_edges[-1], bottom, TOP, log=True)
     moments = Scale(heat.from_ts, heat.to_ts, LEFT, right)
     body = tag("rect", class_="ground", x=LEFT, y=TOP, width=right - LEFT, height=bottom - TOP)
-    for row, counts in enumerate(heat.counts):
-        for column, n in enumerate(counts):
-            if n:
-                body += _cell(heat, row, column, n, most, x, y, say)
+    cells = "".join(
+        _cell(heat, row, column, n, most, x, y, say)
+        for row, counts in enumerate(heat.counts)
+        for column, n in enumerate(counts)
+        if n
+    )
+    # The frame as data: a brush on the live page turns coordinates back into moments and seconds.
+    body += tag(
+        "g", cells, class_="cells", data_from=exact(heat.from_ts), data_to=exact(heat.to_ts), data_left=LEFT,
+        data_right=right, data_top=TOP, data_bottom=bottom, data_edges=" ".join(f"{e:.9g}" for e in heat.y_edges),
+    )  # fmt: skip
     if heat.shade is not None:
         for at in heat.shade:
             if heat.from_ts < at < heat.to_ts:

@@ -32,19 +32,23 @@ def part(page: Page, name: str) -> str:
     return _render(f"{name}.html", page, live=True, policy="")
 
 
-def shell(lang: str, first: str, labels: dict[str, Any]) -> str:
-    """The live page before anything is computed; `first` names the picture asked for first."""
-    env = _environment()
-    return env.get_template("live.html").render(
-        lang=lang, first=first, css=style(), t=lambda k, **f: say(f"page.{k}", f, lang), **labels
-    )  # type: ignore[no-any-return]
+def shell(lang: str, script: str) -> str:
+    """The live page before anything is computed."""
+    text: str = (
+        _environment().get_template("live.html").render(lang=lang, css=style(live=True), js=script, h=_helpers(lang))
+    )
+    return text
+
+
+def fragment(name: str, lang: str, *given: Any) -> str:
+    """One of the small parts of the live page: requests, request, lines, rungs."""
+    macro = getattr(_environment().get_template("parts.html").module, name)
+    return str(macro(*given, _helpers(lang)))
 
 
 def figure(picture: Picture, lang: str) -> str:
     """One picture with its sentence and its table."""
-    env = _environment()
-    out: str = env.get_template("figure.html").module.figure(picture, _helpers(lang))
-    return out
+    return str(_environment().get_template("figure.html").module.figure(picture, _helpers(lang)))
 
 
 def _render(template: str, page: Page, **more: Any) -> str:
@@ -125,15 +129,17 @@ def _environment() -> Any:
     )  # fmt: skip
 
 
-@lru_cache(maxsize=1)
-def style() -> str:
+@lru_cache(maxsize=2)
+def style(live: bool = False) -> str:
     """The style sheet: colours of both themes as variables, then the page's and the pictures' rules."""
 
     def variables(theme: Theme) -> str:
         return "".join(f"--{name}:{value};" for name, value in PALETTE[theme].items())
 
     here = resources.files(TEMPLATES).joinpath("templates")
-    rules = "".join(here.joinpath(name).read_text("utf-8") for name in ("page.css", "picture.css"))
+    rules = "".join(
+        here.joinpath(name).read_text("utf-8") for name in ("page.css", "picture.css", *(["live.css"] if live else []))
+    )
     return (
         f":root{{color-scheme:light dark;{variables('light')}}}\n"
         f"@media (prefers-color-scheme:dark){{:root:not([data-theme=light]){{{variables('dark')}}}}}\n{rules}"

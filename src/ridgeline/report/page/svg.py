@@ -37,7 +37,7 @@ def short(value: float) -> str:
 
 def exact(value: float) -> str:
     """A figure as data, to be read back by programs."""
-    return f"{value:.12g}"
+    return f"{value:.16g}"
 
 
 def text(x: float, y: float, words: str, class_: str = "t", anchor: str | None = None, most: int = 60) -> str:

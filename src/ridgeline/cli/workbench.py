@@ -1,0 +1,177 @@
+"""What the live page asks, answered from one view: pictures of a selection, requests, raw lines, the ladder again."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from ridgeline.model.errors import InputError
+
+if TYPE_CHECKING:
+    from ridgeline.bundle.view import View
+    from ridgeline.facts.pictures.marks import Selection
+    from ridgeline.model.chart import Picture
+    from ridgeline.model.diagnosis import Diagnosis, Window
+    from ridgeline.report.page.content import Page
+    from ridgeline.report.page.serve import Asks, Rows
+
+
+@dataclass
+class Workbench:
+    """One open view. The diagnosis is computed once, when it is first asked for; a lock keeps tables made once."""
+
+    view: View
+    sources: tuple[str, ...]
+    symptom: str = "auto"
+    incident: Window | None = None
+    baseline: Window | None = None
+    keep_text: bool = False
+    lang: str = "en"
+    _making: threading.Lock = field(default_factory=threading.Lock)
+    _drawing: threading.Lock = field(default_factory=threading.Lock)
+
+    def asks(self) -> Asks:
+        """What is handed to the page."""
+        from ridgeline.report.page.serve import Asks
+
+        return Asks(
+            self.story, self.facets, self.size, self.picture, self.requests, self.request, self.lines, self.differs,
+            self.rungs,
+        )  # fmt: skip
+
+    @cached_property
+    def diagnosis(self) -> Diagnosis:
+        """The diagnosis under the windows that were given, or found."""
+        from ridgeline.ladder.diagnose import diagnose
+
+        return diagnose(self.view, self.symptom, incident=self.incident, baseline=self.baseline, sources=self.sources)
+
+    def story(self) -> Page:
+        """Everything that the diagnosis tells; waits for it."""
+        from ridgeline.cli.report import drawings, gathered
+        from ridgeline.facts.points import ready
+
+        with self._drawing:
+            ready(self.view)
+        with self._making:
+            return gathered(self.view, self.diagnosis, drawings(self.view, self.diagnosis, self.sources), self.lang)
+
+    def facets(self) -> dict[str, Any]:
+        """Span of time, ranks, keys."""
+        from ridgeline.facts.pictures.marks import facets
+
+        return facets(self._marked())
+
+    def size(self, chosen: Mapping[str, Any]) -> str:
+        """How many requests are chosen, in words."""
+        from ridgeline.facts.pictures.marks import Selection, facets, size
+        from ridgeline.report.page.units import moment
+        from ridgeline.words.catalogue import say
+
+        view, all_ = self._marked(), Selection()
+        n, unfinished = size(view, selection(chosen))
+        whole = facets(view)
+        low, high = chosen.get("from", whole["from"]), chosen.get("to", whole["to"])
+        if low is None or high is None:
+            return say("page.none-here", {}, self.lang)
+        told = say("page.chosen.unfinished", {"n": f"{unfinished:,}"}, self.lang) if unfinished else ""
+        figures = {
+            "n": f"{n:,}", "all": f"{size(view, all_)[0]:,}", "unfinished": told, "from": moment(low, high - low),
+            "to": moment(high, high - low),
+        }  # fmt: skip
+        return say("page.chosen", figures, self.lang)
+
+    def picture(self, name: str, chosen: Mapping[str, Any]) -> Picture:
+        """One picture of a selection."""
+        from dataclasses import replace
+
+        from ridgeline.facts.pictures import marked_ranks
+        from ridgeline.facts.pictures.load import ranks
+        from ridgeline.facts.pictures.marks import heat, latency
+        from ridgeline.facts.pictures.slices import slices
+
+        picked = selection(chosen)
+        known = self.__dict__.get("diagnosis")
+        incident = known.incident if known is not None else self.incident
+        if name == "heat":
+            return heat(self._marked(), picked, incident)
+        if name == "latency":
+            same = replace(picked, from_ts=None, to_ts=None)
+            before = known.baseline if known is not None else self.baseline
+            if picked.everything or picked.window is None:
+                return latency(self._marked(), [("all", "incident", picked)])
+            rest = same if before is None else replace(same, from_ts=before.from_ts, to_ts=before.to_ts)
+            label = "all" if before is None else "baseline"
+            return latency(self._marked(), [(label, "baseline", rest), ("selection", "incident", picked)])
+        with self._drawing:
+            if name == "ranks":
+                marks = (str(picked.rank),) if picked.rank is not None else marked_ranks(known) if known else ()
+                return ranks(self.view.window(incident, None), marks, picked.window)
+            window = picked.window or incident
+            return slices(self.view.window(window, known.baseline if known else self.baseline), picked)
+
+    def requests(self, chosen: Mapping[str, Any]) -> Rows:
+        """The slowest requests of a selection."""
+        from ridgeline.facts.pictures.marks import LIST_COLUMNS, listed
+
+        return LIST_COLUMNS, listed(self._marked(), selection(chosen))
+
+    def request(self, rid: str) -> tuple[Picture, list[str]]:
+        """One request beside its twin, and where its rows stand. Raises InputError where there is none."""
+        from ridgeline.facts.pictures.who import waterfall
+        from ridgeline.facts.timeline import find, twin
+        from ridgeline.report.escape import plain
+
+        rows = find(self.view, rid) if rid else []
+        if not rows:
+            raise InputError(f"{plain(rid, 80)}: no request with this id")
+        cites = [f"{r['path']}:{r['line']}" for r in rows if r["line"] is not None]
+        return waterfall(self.view, [(rows[0]["rid"], twin(self.view, rows[0]["rid"]))]), list(dict.fromkeys(cites))
+
+    def lines(self, cite: str) -> list[tuple[str, int | None, str]]:
+        """Raw lines of a citation, secrets cut out, and prompts unless they are kept."""
+        from ridgeline.cli.show import _raw
+
+        return list(_raw(self.sources, (cite,), 20, self.keep_text))
+
+    def differs(self, chosen: Mapping[str, Any]) -> Picture:
+        """What marks the requests of a selection."""
+        from ridgeline.facts.pictures.differs import differs
+
+        return differs(self._marked(), selection(chosen))
+
+    def rungs(self, chosen: Mapping[str, Any]) -> Diagnosis:
+        """The ladder again, on the time, rank, key and class of a selection; its time is the incident."""
+        from dataclasses import replace
+
+        from ridgeline.facts.pictures.part import part_of
+        from ridgeline.ladder.diagnose import diagnose
+
+        picked = selection(chosen)
+        if picked.everything:
+            return self.diagnosis
+        with self._making:
+            first = self.diagnosis
+            timed = replace(picked, rank=None, key=None, attribute=None, value=None)
+            view = self.view if picked == timed else part_of(self._marked(), picked)
+            window = picked.window or first.incident
+            return diagnose(view, self.symptom, incident=window, baseline=first.baseline, sources=self.sources)
+
+    def _marked(self) -> View:
+        from ridgeline.facts.pictures.marks import marked
+
+        with self._drawing:
+            return marked(self.view)
+
+
+def selection(chosen: Mapping[str, Any]) -> Selection:
+    """The page's words as a selection."""
+    from ridgeline.facts.pictures.marks import Selection
+
+    return Selection(
+        chosen.get("from"), chosen.get("to"), chosen.get("rank"), chosen.get("key"), chosen.get("attribute"),
+        chosen.get("value"), chosen.get("low"), chosen.get("high"),
+    )  # fmt: skip
