@@ -9,6 +9,7 @@ import pytest
 
 from ridgeline.bundle.cite import lines_of
 from ridgeline.bundle.open import open_sources
+from ridgeline.cli import main
 from ridgeline.lab.emit.pickles import dumps
 from ridgeline.model.errors import InputError
 from ridgeline.signals.dump import read_dump
@@ -167,6 +168,25 @@ def test_the_real_crash_dump_counts(shared_dir: Path) -> None:
         "crash-dump", "0.5.23", 176, 13, None,
     )  # fmt: skip
     assert all(isinstance(r.input_ids, tuple) for r in found.requests if r.text is None)
+
+
+@pytest.mark.parametrize("version", ["0.5.3", "0.5.23"])
+def test_recorded_dumps_agree_with_the_log_beside_them(version: str, tmp_path: Path) -> None:
+    with pytest.raises(SystemExit):
+        main(["lab", "record", "fault.crash", "--version", version, "-o", str(tmp_path / "x"), "--quiet"])
+    (path,) = tmp_path.rglob("*.pkl")
+    found = read_dump(path)
+    assert (found.refused, found.kind) == (None, "crash-dump")
+    assert found.unfinished > 0
+    view = open_sources([str(tmp_path / "x")])
+    rest = view.one("SELECT rows, unparsed FROM sources WHERE kind = 'dump'")
+    assert rest == (len(found.requests), 0)
+    log = dict(view.query("SELECT rid, finished_ts FROM records WHERE kind = 'request-log' AND event = 'finished'"))
+    for r in found.requests:
+        if r.finished:
+            assert r.rid in log
+        else:
+            assert log.get(r.rid) is None or log[r.rid] >= found.crash_ts
 
 
 def test_real_dumps_are_read_without_a_rest(shared_dir: Path) -> None:

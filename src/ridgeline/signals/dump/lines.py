@@ -9,7 +9,7 @@ from ridgeline.signals.dump.records import DumpedRequest
 from ridgeline.signals.stream import Blob
 
 SAID: Final = (
-    *("rid", "type", "arrival_ts", "end_ts", "finished", "finish_reason", "finish_message", "status_code"),
+    *("rid", "type", "arrival_ts", "finished", "finish_reason", "finish_message", "status_code"),
     *("prompt_tokens", "cached_tokens", "completion_tokens", "max_new_tokens", "n", "stream", "lora", "room"),
     *("queue_s", "ttft_s", "e2e_s"),
 )
