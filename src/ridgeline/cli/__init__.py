@@ -40,8 +40,9 @@ VERBS: Final = (
     ("replay", "replay", "ridgeline.cli.replay:replay", "Send recorded requests again at their times, and compare."),
     ("replay", "minimise", "ridgeline.cli.minimise:minimise", "The smallest input that still brings a fault."),
     ("output", "report", "ridgeline.cli.report:report", "The incident as one self-contained page."),
-    ("output", "open", "ridgeline.cli.open_page:open_page", "The same page live on this machine: brush, filter, follow."),
+    ("output", "open", "ridgeline.cli.open_page:open_page", "The same page live, on this machine only."),
     ("output", "export", "ridgeline.cli.export:export", "The evidence as traces, tables, alert rules or a dashboard."),
+    ("output", "mcp", "ridgeline.cli.mcp:mcp", "Read-only tools for other programs, over stdio."),
     ("lab", "lab", "ridgeline.cli.lab:lab", "Record labelled incidents in virtual time; score diagnose."),
 )
 
