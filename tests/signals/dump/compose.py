@@ -169,6 +169,8 @@ def hostile(canary: str) -> dict[str, bytes]:
         b"\x80\x04]\x94" + b"".join(b"(" + b"j" + struct.pack("<I", i) + b"2l\x94" for i in range(60)) + b"."
     )
     found["doubling tuples as keys"] = b"\x80\x04}" + b")" + b"2\x86" * 60 + b"K\x01s."
+    wide = b"".join(b"(h" + bytes([i]) + b"2" * 63 + b"t\x940" for i in range(4))
+    found["wide tuples as keys"] = b"\x80\x04K\x07\x940" + wide + b"}h\x04K\x01s."
     found["deep lists"] = b"\x80\x04" + b"(" * 100_000 + b"l" * 100_000 + b"."
     found["deep tuple as a key"] = b"\x80\x04}" + b")" + b"\x85" * 100_000 + b"K\x01s."
     found["list in itself"] = b"\x80\x04]\x94h\x00a."

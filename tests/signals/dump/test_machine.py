@@ -197,6 +197,11 @@ def test_time_is_capped_too() -> None:
 def test_shared_values_unfold_only_so_far() -> None:
     doubling = b"\x80\x04]\x94" + b"".join(b"(h" + bytes([i]) + b"2l\x94" for i in range(40)) + b"."
     assert "more values" in answer(doubling, DEFAULT, time.monotonic() + 30)["refused"]
+    widths = b"".join(b"(h" + bytes([i]) + b"2" * 63 + b"t\x940" for i in range(4))
+    shared = b"\x80\x04K\x07\x940" + widths + b"}h\x04K\x01s."
+    began = time.process_time()
+    assert "many parts" in answer(shared, DEFAULT, time.monotonic() + 30)["refused"]
+    assert time.process_time() - began < 0.5
     long = b"\x80\x04X\x00\x00\x10\x00" + b"x" * (1 << 20) + b"\x94(" + b"h\x00" * 200 + b"l."
     assert "more text" in answer(long, DEFAULT, time.monotonic() + 30)["refused"]
 

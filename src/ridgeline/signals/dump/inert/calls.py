@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 PLAIN: Final = frozenset((str, int, float, bool, bytes, type(None)))
 KEYS: Final = PLAIN | {Inert, Global}  # these two hash by identity
 KEY_DEPTH: Final = 4
-KEY_ITEMS: Final = 64
+KEY_PARTS: Final = 256
 Args = tuple[Any, ...]
 
 
@@ -23,19 +23,21 @@ def check_keys(keys: Iterable[Any]) -> None:
     if kinds <= KEYS:
         return
     for key in keys:
-        _check_key(key, 0)
+        _parts(key, 0, 0)
 
 
-def _check_key(key: Any, depth: int) -> None:
+def _parts(key: Any, depth: int, parts: int) -> int:
+    """`parts` and those of the key: one tuple may stand in another many times, and hashing goes through each."""
     kind = type(key)
     if kind in KEYS or kind is complex:
-        return
+        return parts + 1
     if kind not in (tuple, frozenset):
         raise Refusal(f"uses a {kind.__name__} as a key")
-    if depth >= KEY_DEPTH or len(key) > KEY_ITEMS:
-        raise Refusal("uses a key of many parts")
     for part in key:
-        _check_key(part, depth + 1)
+        if depth >= KEY_DEPTH or parts >= KEY_PARTS:
+            raise Refusal("uses a key of many parts")
+        parts = _parts(part, depth + 1, parts)
+    return parts + 1
 
 
 def called(m: Machine, maker: Any, args: Any) -> Any:
