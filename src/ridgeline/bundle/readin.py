@@ -115,7 +115,7 @@ def _read_one(blob: Blob, reading: Reading, size: int, spill: Spill, on_progress
     watched = blob
     if on_progress is not None:
         tell = on_progress
-        watched = Watched(blob.shown, blob.path, blob.data, lambda done: tell(blob.shown, done, size))
+        watched = Watched(blob.shown, blob.path, blob.data, on_bytes=lambda done: tell(blob.shown, done, size))
     odd = 0
     try:
         for rows in read(watched, reading):

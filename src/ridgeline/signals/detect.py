@@ -127,7 +127,14 @@ def detect(head: bytes) -> Kind:
     if looks_like_pickle(head):
         return "dump"
     if _is_binary(head):
-        return "otlp" if looks_like_otlp(head) else "binary"
+        if looks_like_otlp(head):
+            return "otlp"
+        # A log that was cut to nothing while it was written begins with NUL bytes, thousands in a row.
+        text = head.replace(b"\0", b"")
+        if b"\0" not in head or _is_binary(text) or not text.strip() or not _is_text(text):
+            return "binary"
+        kind = detect(text)
+        return kind if kind in ("log", "request-log") else "binary"
     text = head.decode("utf-16" if head[:2] in UTF16 else "utf-8-sig", "replace")
     lines = [line for line in text.splitlines()[:HEAD_LINES] if line.strip()]
     if len(lines) > 1 and not text.endswith("\n") and text.count("\n") < HEAD_LINES:
@@ -157,6 +164,11 @@ def _is_binary(head: bytes) -> bool:
         return False
     odd = sum(sample.count(bytes((code,))) for code in range(32) if code not in (7, 8, 9, 10, 11, 12, 13, 27))
     return b"\x00" in sample or odd > len(sample) // 50
+
+
+def _is_text(sample: bytes) -> bool:
+    """Whether nearly all of it is UTF-8 (the head may end inside a character)."""
+    return sample.decode("utf-8", "ignore").count("") > 0.9 * len(sample)
 
 
 def _endpoint(url: str) -> Kind:

@@ -4,6 +4,7 @@ Memory stays flat: a line longer than `LINE_LIMIT` is cut there, the rest skippe
 """
 
 import io
+import os
 import sys
 import zlib
 from collections.abc import Callable, Iterator
@@ -34,11 +35,12 @@ class Blob:
     shown: str
     path: Path | None
     data: bytes | None = None  # already in memory (standard input, an answer of a live server)
+    drop_nul: bool = False  # text with holes: what a rotated log that is still written to begins with
 
     @property
     def plain(self) -> bool:
         """True where the bytes on disk are the text itself, so that a library may read the file directly."""
-        return self.path is not None and not _magic(self._raw_head(4))
+        return self.path is not None and not self.drop_nul and not _magic(self._raw_head(4))
 
     def _raw_head(self, size: int) -> bytes:
         with self._open_raw() as f:
@@ -87,11 +89,21 @@ class Blob:
         if rest:
             yield line, rest
 
+    def _kind(self, raw: IO[bytes]) -> str | None:
+        """How the stream is packed; leaves it at its first byte that is no hole of the file."""
+        try:
+            start = _hole(raw) if self.path is not None else 0
+            raw.seek(start)
+            kind = _magic(raw.read(4))
+            raw.seek(start)
+        except OSError as e:
+            raise InputError(f"{self.shown}: cannot be read ({e.strerror}); check what it is") from e
+        return kind
+
     def _pieces(self, reading: Reading | None, size: int, limit: int | None) -> Iterator[bytes]:
         left = limit
         with self._open_raw() as raw:
-            kind = _magic(raw.read(4))
-            raw.seek(0)
+            kind = self._kind(raw)
             pieces = _PACKED[kind](raw, size) if kind else iter(lambda: raw.read(size), b"")
             while left is None or left > 0:
                 try:
@@ -104,6 +116,8 @@ class Blob:
                     return
                 if not piece:
                     return
+                if self.drop_nul:
+                    piece = piece.replace(b"\0", b"")
                 yield piece if left is None else piece[:left]
                 left = None if left is None else left - len(piece)
 
@@ -175,6 +189,14 @@ def newlines(data: bytes) -> int:
 def standard_input() -> Blob:
     """Standard input, read once into memory."""
     return Blob("-", None, sys.stdin.buffer.read())
+
+
+def _hole(raw: IO[bytes]) -> int:
+    """Where the first stored byte is: a file cut to nothing while a program goes on writing begins with a hole."""
+    try:
+        return os.lseek(raw.fileno(), 0, os.SEEK_DATA)
+    except (OSError, ValueError):
+        return 0  # an empty file, or a file system that does not tell
 
 
 def _magic(head: bytes) -> str | None:

@@ -240,6 +240,9 @@ def _same_second(held: LogLines, lines: LogLines) -> int:
 
 def _clean(data: bytes, first: int, reading: Reading) -> bytes:
     """Escapes out, bytes that are no UTF-8 replaced (and that said once)."""
+    if b"\0" in data:
+        data = data.replace(b"\0", b"")
+        reading.note(f"{reading.path}: holds NUL bytes; left out")
     if b"\x1b" in data:
         data = ESCAPES.sub(b"", data)
     if not data.isascii():
