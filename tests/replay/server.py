@@ -95,10 +95,10 @@ class Engine:
         finally:
             self.running.remove(shown)
 
-    async def answer(self, request: web.Request, body: dict[str, Any], at: float) -> web.StreamResponse:
+    async def answer(self, request: web.Request, body: dict[str, Any], came: float) -> web.StreamResponse:
         if self.log is not None:
             head = {k: v for k, v in request.headers.items() if k.lower().startswith("x-")}
-            self.log.write(json.dumps({"at": at, "path": request.path, "body": body, "headers": head}) + "\n")
+            self.log.write(json.dumps({"at": came, "path": request.path, "body": body, "headers": head}) + "\n")
         text, ids = self.prompt(body, request.path)
         native = request.path == "/generate"
         sampling = body.get("sampling_params", {}) if native else body
@@ -138,9 +138,9 @@ class Engine:
             await event(out, say.abort(rid, prompt))
             await out.write(b"data: [DONE]\n\n")
             return out
-        for piece in say.stream(rid, made, reason, prompt):
+        for at, piece in enumerate(say.stream(rid, made, reason, prompt)):
             await event(out, piece)
-            if "@cut" in text:
+            if "@cut" in text and at == 2:
                 assert request.transport is not None
                 request.transport.abort()
                 return out

@@ -19,20 +19,57 @@ MESSAGE_CHARS: Final = 300
 
 @dataclass
 class Piece:
-    """What one choice has said so far; `whole` repeats everything each time, `parts` are put one behind the other."""
+    """What one choice has said so far.
 
-    parts: list[str] = field(default_factory=list)
-    growing: bool = True  # every piece began with the one before
-    ids: list[int] | None = None
-    ids_parts: list[int] = field(default_factory=list)
+    While every text begins with the one before, only the last and the lengths are kept: a server that repeats the whole
+    output in every piece would otherwise fill the memory with the square of it.
+    """
+
+    growing: bool = True
+    last: str = ""
+    lengths: list[int] = field(default_factory=list)
+    parts: list[str] = field(default_factory=list)  # once a piece did not begin with the one before
+    ids: list[Any] | None = None
+    ids_in_parts: bool = False
     finish: str | None = None
 
-    def text(self, tokens: int | None) -> str:
-        """The whole output, of `tokens` tokens where that is known."""
-        repeats = self.growing
-        if repeats and self.ids is not None and tokens is not None and len(self.ids) < tokens:
-            repeats = False  # the last piece holds only some of the ids: pieces that happen to begin alike
-        return self.parts[-1] if repeats and self.parts else "".join(self.parts)
+    def say(self, text: str, repeats: bool = False) -> bool:
+        """Take one text in, which `repeats` all that was said where the token ids did; True where it says more.
+
+        A stop string is cut off again in the last piece: a text may be shorter than the one before.
+        """
+        trimmed = len(self.lengths) > 1 and text != "" and self.last.startswith(text)
+        if self.growing and (repeats or trimmed or text.startswith(self.last)):
+            more = len(text) > len(self.last)
+            self.lengths.append(len(text))
+            self.last = text
+            return more
+        if self.growing:
+            self.growing, self.parts = False, self._apart()
+        self.parts.append(text)
+        return text != ""
+
+    def token_ids(self, ids: list[Any], made: int | None) -> tuple[bool, bool]:
+        """Take token ids in, `made` tokens having been made so far: (there are new ones, they repeat the old ones)."""
+        before = len(self.ids or ())
+        repeats = made is not None and len(ids) >= made > 1
+        if self.ids is not None and made is not None and len(ids) < made:
+            if not self.ids_in_parts:
+                self.ids_in_parts, self.ids = True, list(self.ids)
+            self.ids.extend(ids)
+        else:
+            self.ids = ids
+        return len(self.ids) != before, repeats
+
+    def _apart(self) -> list[str]:
+        return [self.last[:n] for n in self.lengths]
+
+    def text(self) -> str:
+        """The whole output."""
+        if not self.growing:
+            return "".join(self.parts)
+        # Pieces may begin alike by chance: where the ids came in parts, so did the text.
+        return "".join(self._apart()) if self.ids_in_parts else self.last
 
 
 @dataclass
@@ -132,24 +169,22 @@ class Answer:
             return False
         at = said.get("index")
         piece = self.choices.setdefault(at if isinstance(at, int) else place, Piece())
-        before = (piece.parts[-1] if piece.parts else "", len(piece.ids or ()), self.completion_tokens)
-        if isinstance(text, str):
-            piece.growing = piece.growing and text.startswith(before[0])
-            piece.parts.append(text)
+        made, before = _count(meta.get("completion_tokens")), self.completion_tokens
+        carries = repeats = False
         if isinstance(ids, list):
-            piece.ids_parts.extend(i for i in ids if isinstance(i, int))
-            piece.ids = [i for i in ids if isinstance(i, int)]
+            carries, repeats = piece.token_ids(ids, made)
+        if isinstance(text, str):
+            carries = piece.say(text, repeats) or carries
         reason = meta.get("finish_reason")
         kind = reason.get("type") if isinstance(reason, dict) else reason
         if isinstance(kind, str):
             piece.finish = kind
         if isinstance(meta.get("id"), str):
             self.server_id = meta["id"]
-        self._counts(meta.get("prompt_tokens"), meta.get("completion_tokens"), meta.get("cached_tokens"))
+        self._counts(meta.get("prompt_tokens"), made, meta.get("cached_tokens"))
         if kind == "abort" and isinstance(reason, dict):
             self.fail("abort", _message(reason))
-        grew = isinstance(text, str) and text != "" and text != before[0]
-        return grew or (bool(ids) and len(ids) != before[1]) or _more(meta.get("completion_tokens"), before[2])
+        return carries or (made or 0) > (before or 0)
 
     def _openai(self, said: Mapping[str, Any]) -> bool:
         carries = False
@@ -164,11 +199,9 @@ class Answer:
             for name in ("reasoning_content", "content", "text"):
                 value = holder.get(name)
                 if isinstance(value, str) and value:
-                    piece.parts.append(value)
-                    carries = True
+                    carries = piece.say(value)
             if holder.get("tool_calls"):
-                piece.parts.append(msgspec.json.encode(holder["tool_calls"]).decode())
-                carries = True
+                carries = piece.say(msgspec.json.encode(holder["tool_calls"]).decode())
             reason = choice.get("finish_reason")
             if isinstance(reason, str):
                 piece.finish = reason
@@ -183,8 +216,8 @@ class Answer:
 
     def _counts(self, prompt: Any, completion: Any, cached: Any) -> None:
         for name, value in (("prompt_tokens", prompt), ("completion_tokens", completion), ("cached_tokens", cached)):
-            if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
-                setattr(self, name, value)
+            if (found := _count(value)) is not None:
+                setattr(self, name, found)
 
     @property
     def finish_reason(self) -> str | None:
@@ -195,25 +228,19 @@ class Answer:
     @property
     def text(self) -> str | None:
         """The output of all choices in order; None where no answer came."""
-        if not self.choices:
-            return None
-        tokens = self.completion_tokens if len(self.choices) == 1 else None
-        return "\x1e".join(piece.text(tokens) for _, piece in sorted(self.choices.items()))
+        return "\x1e".join(piece.text() for _, piece in sorted(self.choices.items())) if self.choices else None
 
     @property
     def output_ids(self) -> tuple[int, ...] | None:
         """The token ids of a single choice, where the server shows them."""
         if len(self.choices) != 1:
             return None
-        piece = next(iter(self.choices.values()))
-        if piece.ids is None:
-            return None
-        repeated = self.completion_tokens is not None and len(piece.ids) >= self.completion_tokens
-        return tuple(piece.ids if repeated else piece.ids_parts)
+        ids = next(iter(self.choices.values())).ids
+        return None if ids is None else tuple(i for i in ids if isinstance(i, int))
 
 
-def _more(now: Any, before: int | None) -> bool:
-    return isinstance(now, int) and not isinstance(now, bool) and now > (before or 0)
+def _count(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 53 else None
 
 
 def _embeds(said: Any) -> bool:

@@ -64,7 +64,7 @@ def run(plan: Plan, say: Callable[[str], None]) -> dict[str, Any]:
             elif plan.other is not None:
                 met.side(at, 0, outcome)
 
-        sides = [(plan.target, plan.manner, done)]
+        sides: list[tuple[Target, Manner, OnDone]] = [(plan.target, plan.manner, done)]
         if plan.other is not None and plan.other_manner is not None and other_tally is not None:
             other_rows = files.enter_context(RowFile(other_raw, plan.other_manner))
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from ridgeline.replay.minimise.oracle import Oracle
 from ridgeline.replay.minimise.search import fewest
@@ -14,7 +14,7 @@ ENDS: Final = 4
 """Each end is cut to a quarter of a page, so that what is left is within a page of what is needed."""
 PASSES: Final = 3
 
-Prompt = str | tuple[int, ...]
+Prompt = TypeVar("Prompt", str, tuple[int, ...])
 Part = tuple[str, str]  # ("sampling" | "fields" | "headers" | "stream", name)
 
 
@@ -68,12 +68,15 @@ class Inside:
         return shot
 
     def _shorter_prompt(self, shot: Shot, fails: Callable[[Shot, str], bool]) -> Shot:
-        whole: Prompt | None = shot.ids if shot.ids is not None else shot.text
-        if not whole:
-            return shot
-        page = PAGE_TOKENS if shot.ids is not None else PAGE_CHARS
-        best = cut(whole, page, lambda part: fails(with_prompt(shot, part), "shorter prompt"))
-        return shot if best == whole else with_prompt(shot, best)
+        if shot.ids:
+            ids = cut(shot.ids, PAGE_TOKENS, lambda part: fails(replace(shot, ids=part, text=None), "shorter prompt"))
+            # a text beside token ids no longer belongs to them
+            return shot if ids == shot.ids else replace(shot, ids=ids, text=None)
+        if shot.text:
+            return replace(
+                shot, text=cut(shot.text, PAGE_CHARS, lambda t: fails(replace(shot, text=t), "shorter prompt"))
+            )
+        return shot
 
 
 def parts_of(shot: Shot, keep_stream: bool) -> list[Part]:
@@ -100,11 +103,6 @@ def with_parts(shot: Shot, kept: Sequence[Part]) -> Shot:
         headers=tuple((k, v) for k, v in shot.headers if ("headers", k) in some),
         stream=shot.stream and (("stream", "stream") in some),
     )
-
-
-def with_prompt(shot: Shot, prompt: Prompt) -> Shot:
-    """The request with another prompt; a text beside token ids no longer belongs to them."""
-    return replace(shot, text=prompt, ids=None) if isinstance(prompt, str) else replace(shot, ids=prompt, text=None)
 
 
 def cut(whole: Prompt, page: int, fails: Callable[[Prompt], bool]) -> Prompt:
