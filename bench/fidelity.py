@@ -2,11 +2,12 @@
 
 Fits on the first half of each run's requests by arrival, simulates the whole run, and compares the second half (mean,
 p50, p90, p99 in per cent; bars in brackets). ``--pairs``: fitted on a whole base run alone, what another setting gives.
-``--gate``: over many splits, whether trust on one part foretells the next. ``--write``: puts the tables in
+``--gate``: over many splits, whether trust on one part foretells the next. ``--only``: without the halves. ``--write``: puts the tables in
 docs/simulator.md. Reads ../shared/traces/real_vllm_gpu and ../shared/real next to the checkout.
 """
 
 import sys
+import tempfile
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ridgeline.bundle.open import open_sources
+from ridgeline.lab.record import make_case, record
 from ridgeline.scenario.from_bundle import traffic_of
 from ridgeline.sim.fidelity.figures import METRICS, STATISTICS, Figure, figures, observed_and_predicted
 from ridgeline.sim.fidelity.gate import judge
@@ -118,27 +120,72 @@ def pairs() -> list[str]:
     return out
 
 
+WRONG: list[tuple[str, Any]] = [
+    ("as fitted", lambda f: f),
+    ("steps 1.3 times as long", lambda f: replace(f, coefficients=f.coefficients * 1.3)),
+    ("steps 0.75 times as long", lambda f: replace(f, coefficients=f.coefficients * 0.75)),
+    ("cache off", lambda f: replace(f, settings=replace(f.settings, disable_radix_cache=True))),
+    ("half the running limit", lambda f: replace(f, settings=replace(
+        f.settings, max_running_requests=max(1, f.settings.max_running_requests // 2)))),
+    ("a pool 0.6 times as large", lambda f: replace(f, settings=replace(
+        f.settings, max_total_num_tokens=int(f.settings.max_total_num_tokens * 0.6)))),
+]  # fmt: skip
+LAB = ("queue.running-cap", "memory.saturation", "decode.batch-growth", "queue.over-reservation", "healthy/steady")
+
+
+def gated_runs() -> list[tuple[str, Path]]:
+    """Recorded runs, and lab runs recorded now."""
+    folder = Path(tempfile.mkdtemp())
+    for name in LAB:
+        record(make_case(name), folder / name)
+    recorded = [(b[0], b[1]) for b in BARS if "32B" not in b[0]] + [(name, REAL / name) for name in MORE]
+    return recorded + [(f"lab {name}", folder / name) for name in LAB]
+
+
 def gate() -> list[str]:
-    """Fit on the first part, gate on the next, truth on the one after that."""
-    agree = total = 0
-    for name, folder in [(b[0], b[1]) for b in BARS] + [(name, REAL / name) for name in MORE]:
+    """Trust as the gate gives it on one half of the requests after a split, truth on the other half, by one rule.
+
+    Models as fitted and with one feature broken. Beside it: whether trust on a part foretells the part after it.
+    """
+    counts = {name: [0, 0, 0, 0] for name, _ in WRONG}  # agreed, cases, trusted though wrong, distrusted though right
+    ahead = [0, 0]
+    for name, folder in gated_runs():
         view = open_sources([str(folder)])
         traffic, setup = traffic_of(view), configured(view)
         rows = np.flatnonzero(np.array([state != "hidden" for state in traffic.outcome]))
-        for low in (0.3, 0.4, 0.5):
-            cut, end = int(len(rows) * low), int(len(rows) * (low + 0.25))
+        for low in (0.3, 0.4, 0.5, 0.6):
+            cut = int(len(rows) * low)
             fitted = fit(traffic, choices_of(setup, traffic, rows[:cut]), rows[:cut], engine_run)
             if fitted is None:
                 continue
-            predicted = simulated(traffic, fitted, engine_run)[1]
-            verdicts = []
-            for part in (rows[cut:end], rows[end:]):
-                table = {m: figures(*observed_and_predicted(traffic, predicted, part, m), None) for m in METRICS}
-                verdicts.append(judge(table, ())[0])
-            agree += verdicts[0] == verdicts[1]
-            total += 1
-        print(name, agree, total, flush=True)
-    return [f"Trust judged on one part agreed with the truth on the next in {agree} of {total} cases."]
+            rest = rows[cut:]
+            drawn = np.random.default_rng(int(100 * low)).permutation(len(rest))
+            halves_of = [np.sort(rest[drawn[: len(rest) // 2]]), np.sort(rest[drawn[len(rest) // 2 :]])]
+            for what, broken in WRONG:
+                predicted = simulated(traffic, broken(fitted), engine_run)[1]
+                trust, truth = (verdict(traffic, predicted, part) for part in halves_of)
+                tally = counts[what]
+                tally[0] += trust == truth
+                tally[1] += 1
+                tally[2] += trust and not truth
+                tally[3] += truth and not trust
+                if what == "as fitted":
+                    middle = len(rest) // 2
+                    parts_of = (rest[:middle], rest[middle:])
+                    ahead[0] += verdict(traffic, predicted, parts_of[0]) == verdict(traffic, predicted, parts_of[1])
+                    ahead[1] += 1
+        print(name, {what: f"{c[0]}/{c[1]}" for what, c in counts.items()}, f"ahead {ahead[0]}/{ahead[1]}", flush=True)
+    out = ["| model | agreed | trusted though wrong | distrusted though right |", "|---|---:|---:|---:|"]
+    out += [f"| {what} | {c[0]} of {c[1]} | {c[2]} | {c[3]} |" for what, c in counts.items()]
+    whole = [sum(c[i] for c in counts.values()) for i in range(4)]
+    out.append(f"| all | {whole[0]} of {whole[1]} ({whole[0] / whole[1]:.0%}) | {whole[2]} | {whole[3]} |")
+    out += ["", f"Trust on one part and truth on the part after it agreed in {ahead[0]} of {ahead[1]} cases."]
+    return out
+
+
+def verdict(traffic: Any, predicted: Any, part: Any) -> bool:
+    table = {m: figures(*observed_and_predicted(traffic, predicted, part, m), None) for m in METRICS}
+    return judge(table, ())[0]
 
 
 def write(mark: str, lines: list[str]) -> None:
@@ -153,7 +200,7 @@ def write(mark: str, lines: list[str]) -> None:
 
 if __name__ == "__main__":
     warm()
-    sections = {"halves": halves}
+    sections = {} if "--only" in sys.argv else {"halves": halves}
     if "--pairs" in sys.argv or "--write" in sys.argv:
         sections["pairs"] = pairs
     if "--gate" in sys.argv or "--write" in sys.argv:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ridgeline.bundle.view import View
 from ridgeline.model.errors import InputError
@@ -63,6 +64,7 @@ class Asked:
     measured: bool
     row: Row | None
     client: Row | None
+    guessed: bool = False  # its prompt length is that of its like
     part: bool = False  # of an n > 1 request, entering the scheduler later than its parent arrived
 
 
@@ -142,6 +144,7 @@ def collect(
     rate = tokens_per_char([*servers, *clients])
     outputs = [row["completion_tokens"] for row in [*servers, *clients] if row["completion_tokens"]]
     usual = int(statistics.median(outputs)) if outputs else 1
+    sizes = Sizes(rate, usual, context, usual_prompts(servers or clients))
     asked: list[Asked] = []
     seen: set[int] = set()
     turned_away = unknown = hidden = 0
@@ -155,7 +158,7 @@ def collect(
         if refused_at_the_door(row):
             turned_away += 1
             continue
-        one = request_of(row, client, rate, usual, context)
+        one = request_of(row, client, sizes)
         if one is None:
             unknown += 1
             continue
@@ -168,7 +171,7 @@ def collect(
             continue
         if not alone and ((row["n"] or 1) == 1 or row["rid"] not in parts or missing <= 0):
             continue
-        one = request_of(row, row, rate, usual, context)
+        one = request_of(row, row, sizes)
         if one is None:
             unknown += 1
             continue
@@ -185,6 +188,9 @@ def collect(
         notes.append(f"{turned_away} requests were turned away at the door (queue full, lost connections): left out")
     if unknown:
         notes.append(f"{unknown} requests name no prompt length: left out")
+    guessed = sum(one.guessed for one in asked)
+    if guessed:
+        notes.append(f"{guessed} requests had not ended and name no prompt length: that of their like stands for it")
     if hidden:
         notes.append(f"{hidden} parts of n > 1 requests left no record: put back beside their sibling")
     if engine == "sglang" and any(row["max_new_tokens"] is None and not row["params_logged"] for row in servers):
@@ -204,14 +210,43 @@ def tokens_per_char(rows: Sequence[Row]) -> float | None:
     return statistics.median(rates) if rates else None
 
 
-def request_of(row: Row, client: Row | None, rate: float | None, usual: int, context: int | None) -> Asked | None:
-    """The request behind one row; None where not even its prompt length is known."""
+@dataclass(frozen=True)
+class Sizes:
+    """What stands for lengths that a row does not name: tokens per character, the usual output, the context, and the
+    median prompt of those that ask for as many new tokens (under None: of all)."""
+
+    rate: float | None
+    output: int
+    context: int | None
+    prompts: dict[int | None, int]
+
+
+def usual_prompts(rows: Sequence[Row]) -> dict[int | None, int]:
+    """Median prompt per max_new_tokens, and of all under None."""
+    found: dict[int | None, list[int]] = {}
+    for row in rows:
+        if (row["prompt_tokens"] or 0) > 0:
+            for key in {None, row["max_new_tokens"]}:
+                found.setdefault(key, []).append(row["prompt_tokens"])
+    return {key: int(statistics.median(values)) for key, values in found.items()}
+
+
+def request_of(row: Row, client: Row | None, sizes: Sizes) -> Asked | None:
+    """The request behind one row; None where not even its prompt length is known.
+
+    One that was still being served when the evidence ends holds its place all the same: its prompt is taken as usual,
+    and it goes on to its limit.
+    """
+    rate, usual, context = sizes.rate, sizes.output, sizes.context
     both = (row, client or row)
     prompt = next((r["prompt_tokens"] for r in both if (r["prompt_tokens"] or 0) > 0), None)
     if prompt is None and rate is not None:
         chars = next((r["prompt_chars"] for r in both if r["prompt_chars"]), None)
         prompt = max(1, round(chars * rate)) if chars else None
     arrival = float(row["received_ts"])
+    guessed = prompt is None and row["state"] in ("received", "unfinished") and not row["probe"]
+    if guessed:
+        prompt = sizes.prompts.get(row["max_new_tokens"], sizes.prompts.get(None))
     if prompt is None or prompt > MOST_TOKENS or not math.isfinite(arrival):
         return None
     if client is not None and arrival == int(arrival):
@@ -236,7 +271,7 @@ def request_of(row: Row, client: Row | None, rate: float | None, usual: int, con
         cancel = max(float(min(ends)), arrival)  # retracted into a full queue: it is gone from then on
     return Asked(
         str(row["rid"]), arrival, int(prompt), between(output), between(max(limit, output)), cancel,
-        measured=finished and not row["probe"], row=row, client=client, part=part,
+        measured=finished and not row["probe"], row=row, client=client, part=part, guessed=guessed,
     )  # fmt: skip
 
 
@@ -284,6 +319,14 @@ def stamps_of(one: Asked, origin: float) -> dict[str, float]:
     return out
 
 
+def usual_where_guessed(cached: Floats, guessed: NDArray[np.bool_]) -> Floats:
+    """Cached tokens, with the median for requests that never got to tell theirs."""
+    known = cached[~np.isnan(cached)]
+    if len(known) == 0 or not guessed.any():
+        return cached
+    return np.where(guessed & np.isnan(cached), float(np.median(known)), cached)
+
+
 def shared_groups(asked: Sequence[Asked], groups: dict[int, float]) -> list[int | None]:
     """Numbers of the prefix groups: the client's group, apart for each endpoint (their templates begin differently)."""
     keys: list[str | None] = []
@@ -319,7 +362,7 @@ def assemble(
            for a in asked]  # fmt: skip
     prefix, segments = segments_of(
         [a.prompt for a in asked],
-        observed["cached_tokens"],
+        usual_where_guessed(observed["cached_tokens"], np.array([a.guessed for a in asked])),
         shared_groups(asked, groups),
         [next((hashes[k] for k in keys if k in hashes), None) for keys in ids],
     )

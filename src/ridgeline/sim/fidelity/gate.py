@@ -11,6 +11,8 @@ CLOSE_S: Final = 0.05
 """Queue and TTFT this close to the observed pass whatever the share."""
 VAGUE: Final = 1.0
 """An interval whose half width exceeds the figure itself says nothing."""
+VAGUE_S: Final = 0.15
+"""But no interval narrower than this is called vague: nobody waits for less."""
 
 NAMES: Final = {"queue_s": "queue time", "ttft_s": "TTFT", "tpot_s": "time per output token", "e2e_s": "E2E"}
 
@@ -50,7 +52,8 @@ def judge(
                 else f"{NAMES[metric]} {worst}: predicted {figure.predicted:.3g} s, observed 0 s"
             )
         mean = figures[metric]["mean"]
-        if mean.high is not None and mean.predicted and mean.high - mean.predicted > VAGUE * mean.predicted > CLOSE_S:
+        least = max(VAGUE * (mean.predicted or 0.0), VAGUE_S)
+        if mean.high is not None and mean.predicted and mean.high - mean.predicted > least:
             vague.append(f"{NAMES[metric]}: the interval is wider than the figure itself")
     trust = told > 0 and not off and not vague
     return trust, (*off, *vague, *lacking, *assumed)

@@ -14,6 +14,9 @@ POOL_FACTORS: Final = (1.0, 1.04, 1.08, 1.13, 1.2)
 """Effective over configured pool where prompts share prefixes that nothing shows: shared blocks are held once."""
 LORA_LOADS_S: Final = (0.02, 0.1, 0.2, 0.4, 0.6, 1.0)
 """What swapping an adapter in may take, where more are in use than fit: no evidence states it."""
+HELD_FACTORS: Final = (1.0, 0.92, 0.85, 0.77, 0.7)
+"""The same where only the cached tokens of each request are known: how many prefixes there are beside each other, each
+held once, is not."""
 TIGHT: Final = 0.8
 """Pool share that the largest set of running requests must want before a larger pool can matter."""
 
@@ -25,8 +28,8 @@ def choices_of(setup: Configured, traffic: Traffic, rows: NDArray[np.int64]) -> 
     base = replace(setup.settings, max_queued_requests=0)
     pipelined = (True, False) if setup.pipelined is None else (setup.pipelined,)
     factors: tuple[float, ...] = (1.0,)
-    if traffic.prefix == "none" and setup.pool_known and not base.disable_radix_cache and short(base, traffic):
-        factors = POOL_FACTORS
+    if setup.pool_known and not base.disable_radix_cache and short(base, traffic):
+        factors = {"none": POOL_FACTORS, "cached": HELD_FACTORS}.get(traffic.prefix, factors)
     limits = [base.max_running_requests]
     seen = most_running(traffic, rows)
     if not setup.limit_known and 0 < seen < base.max_running_requests:

@@ -38,6 +38,7 @@ class Basis:
     fitted: bool = False
     sampled: bool = False
     pace_spread: float = 0.0
+    pool_held: int = 0  # tokens that the effective pool is larger than the configured one (below 0: smaller)
     held_out: dict[str, Any] | None = None
     notes: tuple[str, ...] = ()
 
@@ -108,6 +109,7 @@ def write_basis(basis: Basis, path: Path) -> Path:
         "time_model": asdict(basis.model) if basis.fitted else None,
         "way": asdict(basis.way),
         "pace_spread": basis.pace_spread,
+        "pool_held": basis.pool_held,
         "origin_ts": basis.traffic.origin_ts if basis.traffic else None,
         "fidelity": basis.held_out,
         "notes": list(basis.notes),
@@ -134,7 +136,8 @@ def read_basis(path: Path) -> Basis:
             model = TimeModel(**told["time_model"])
         basis = Basis(
             scenario, Settings(**told["settings"]), model, Way(**told.get("way", {})), None, fitted, True,
-            float(told.get("pace_spread", 0.0)), told.get("fidelity"), tuple(told.get("notes", ())),
+            float(told.get("pace_spread", 0.0)), int(told.get("pool_held", 0)), told.get("fidelity"),
+            tuple(told.get("notes", ())),
         )  # fmt: skip
         origin = float(told.get("origin_ts") or 0.0)
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:

@@ -19,7 +19,7 @@ from ridgeline.sim.settings import Settings, as_dict
 from ridgeline.sim.summary import Moments, moments
 from ridgeline.sim.timing import PS
 from ridgeline.sim.whatif.basis import Basis
-from ridgeline.sim.whatif.run import hooks_of
+from ridgeline.sim.whatif.run import effective, hooks_of
 from ridgeline.sim.whatif.variants import plain
 
 NO_DATE: Final = 1_767_225_600.0
@@ -40,7 +40,15 @@ def write_run(basis: Basis, settings: Settings, out: Path, policies: Sequence[st
         InputError: ``out`` holds something else, or cannot be written.
     """
     scenario = basis.burdened()
-    service = Service(settings, basis.model, (), seed, hooks_of(policies), logging=True, room=max(scenario.n, 1))
+    service = Service(
+        effective(settings, basis.pool_held),
+        basis.model,
+        (),
+        seed,
+        hooks_of(policies),
+        logging=True,
+        room=max(scenario.n, 1),
+    )
     service.push(scenario)
     service.run()
     origin = basis.traffic.origin_ts if basis.traffic else NO_DATE

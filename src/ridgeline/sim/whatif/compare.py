@@ -128,7 +128,7 @@ def work_of(basis: Basis, seed: int, policies: Sequence[str] = ()) -> Work:
     """What the runs of a basis share."""
     return Work(
         basis.burdened(), basis.model, basis.way, basis.pace_spread, seed, tuple(policies), basis.placement,
-        placing(basis.settings),
+        placing(basis.settings), basis.pool_held,
     )  # fmt: skip
 
 

@@ -73,7 +73,8 @@ def gate(basis: Basis, baseline: Outcome) -> Gate | None:
                        "than read")  # fmt: skip
     if basis.held_out is not None and not basis.held_out["trust"]:
         trust = False
-        why += [f"held out: {reason}" for reason in basis.held_out["why"][:2]]
+        figures_off = [reason for reason in basis.held_out["why"] if "predicted" in reason or "interval" in reason]
+        why += [f"held out: {reason}" for reason in figures_off[:2]]
     return Gate(trust, tuple(dict.fromkeys(why)), table, cached, put_back, shares, basis.held_out, len(rows))
 
 

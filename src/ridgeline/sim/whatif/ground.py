@@ -56,7 +56,8 @@ def basis_of(view: View, check: bool = True, say: Callable[[str], None] | None =
         return replace(basis, notes=(*notes, "too few requests with times: step times are not fitted"))
     spread = min(speed_spread(own, simulated(own, found, engine_run)[0], found, rows), MOST_SPREAD)
     refused = bool(view.one(REFUSED)[0])
-    basis = replace(basis, model=found.model, way=way_of(found), fitted=True, pace_spread=spread,
+    held = found.settings.max_total_num_tokens - setup.settings.max_total_num_tokens
+    basis = replace(basis, model=found.model, way=way_of(found), fitted=True, pace_spread=spread, pool_held=held,
                     settings=as_fitted(whole, found.settings, refused))  # fmt: skip
     if not check:
         return basis
@@ -77,7 +78,6 @@ def as_fitted(whole: Configured, found: Settings, refused: bool) -> Settings:
     return replace(
         whole.settings, lora_load_s=found.lora_load_s,
         max_queued_requests=0 if refused else whole.settings.max_queued_requests,
-        max_total_num_tokens=found.max_total_num_tokens,
         max_running_requests=found.max_running_requests, async_scheduling=found.async_scheduling,
         disable_overlap_schedule=found.disable_overlap_schedule,
     )  # fmt: skip

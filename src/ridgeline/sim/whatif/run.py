@@ -36,6 +36,7 @@ class Work:
     policies: tuple[str, ...] = ()
     placement: NDArray[np.int64] | None = None
     placed_by: tuple[str | int | bool, ...] = ()
+    pool_held: int = 0
 
 
 @dataclass(frozen=True)
@@ -55,12 +56,18 @@ def placing(settings: Settings) -> tuple[str | int | bool, ...]:
     return (settings.router, settings.workers, settings.dp_size, settings.load_balance_method, settings.decode_workers)
 
 
+def effective(settings: Settings, held: int) -> Settings:
+    """The settings with the pool as large as the fit found it to be."""
+    pool = max(settings.max_total_num_tokens + held, 2 * settings.page_size)
+    return replace(settings, max_total_num_tokens=pool) if held else settings
+
+
 def as_placed(work: Work, variant: Variant) -> tuple[Scenario, Settings]:
     """What is simulated: where nothing of the placement changes each request goes where it went.
 
     Servers are ranks of one server then: they share nothing but the gateway in front.
     """
-    settings = variant.settings
+    settings = effective(variant.settings, work.pool_held)
     if variant.unpin:
         return free(work.scenario), settings
     if work.placement is None or placing(settings) != work.placed_by or settings.enable_dp_attention:
