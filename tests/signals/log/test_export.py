@@ -3,10 +3,12 @@
 
 import csv
 import io
+import itertools
 import json
 from datetime import UTC, datetime
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -17,6 +19,7 @@ LINES = [
     '[2026-11-30 03:37:56] INFO:     127.0.0.1:52614 - "POST /generate HTTP/1.1" 200 OK',
     'a "quoted", text',
 ]
+BATCH = "[2026-11-30 03:40:00 TP0] Decode batch, #running-req: 7, #token: 2176, token usage: 0.94, cuda graph: True, gen throughput (token/s): 810.55, #queue-req: 31"
 DAY = datetime(2026, 11, 30, tzinfo=UTC).timestamp()
 
 
@@ -77,3 +80,37 @@ def test_a_cut_export_is_survived(at: int) -> None:
     )
     log(text[:at])
     log("@timestamp,message\n" + text[:at])
+
+
+def test_parts_of_two_streams_of_docker_are_not_mixed() -> None:
+    records = [("stdout", BATCH[:40]), ("stderr", "[2026-11-30 03:40:01] INFO:     "), ("stdout", BATCH[40:] + "\n"),
+               ("stderr", "Waiting for application startup.\n"), ("stdout", BATCH + "\n")]  # fmt: skip
+    text = "".join(
+        json.dumps({"log": said, "stream": stream, "time": "2026-11-30T03:40:00.123456789Z"}) + "\n"
+        for stream, said in records
+    )
+    reading, tables = log(text)
+    assert [(row["line"], row["waiting"]) for row in tables["batches"]] == [(1, 31), (5, 31)]
+    assert reading.unparsed == 0
+
+
+@pytest.mark.parametrize("cuts", [(40,), (40, 41), (1, 60, 120), (100,)])
+def test_parts_of_a_line_that_kubernetes_cut(cuts: tuple[int, ...]) -> None:
+    edges = [0, *cuts, len(BATCH)]
+    parts = [BATCH[a:b] for a, b in itertools.pairwise(edges)]
+    stamp = "2026-11-30T03:40:00.123456789Z"
+    lines = []
+    for n, part in enumerate(parts):
+        lines.append(f"{stamp} stdout {'F' if n + 1 == len(parts) else 'P'} {part}")
+        lines.append(f"{stamp} stderr F [2026-11-30 03:40:00] INFO:     Waiting for application startup.")
+    reading, tables = log("\n".join(lines) + f"\n{stamp} stdout F {BATCH}\n")
+    assert [row["line"] for row in tables["batches"]] == [1, len(lines) + 1]
+    first, second = ({k: v for k, v in row.items() if k != "line"} for row in tables["batches"])
+    assert first == second
+    assert reading.unparsed == 0
+
+
+def test_a_part_whose_end_never_came_gives_no_number() -> None:
+    stamp = "2026-11-30T03:40:00.123456789Z"
+    _, tables = log(f"{stamp} stdout F {BATCH}\n{stamp} stdout P {BATCH[: BATCH.index('#queue-req: ') + 13]}")
+    assert [row.get("waiting") for row in tables["batches"]] == [31, None]

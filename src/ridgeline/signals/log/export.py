@@ -25,6 +25,7 @@ KIBANA: Final = re.compile(r"[A-Z][a-z]{2} \d{1,2}, \d{4} @ [\d:.]+$")
 OWN_EVENT: Final = re.compile(r'^\s*\{"timestamp": "[^"]*", "event": "')  # SGLang's own JSON lines are no wrapper
 DOCUMENT: Final = re.compile(r"\s*(?:\{|\[\s*(?:\{|$))")  # `[2026-…` is a log
 BATCH_LINES: Final = 20_000
+PARTS: Final = 4096  # of 16 KiB: a line of 64 MiB
 
 
 def records(blob: Blob, reading: Reading) -> Iterator[tuple[I64, bytes]] | None:
@@ -82,8 +83,8 @@ def _stamp(record: Mapping[str, Any]) -> str:
 
 
 def _json_lines(blob: Blob, reading: Reading) -> Iterator[tuple[int, str]]:
-    """Docker cuts messages at 16 KiB: a part without a newline at its end goes on in the next record."""
-    started: tuple[int, str] | None = None
+    """Docker cuts messages at 16 KiB: a part without a newline at its end goes on in the next record of its stream."""
+    started: dict[str, tuple[int, list[str]]] = {}
     for first, data in blob.chunks(reading):
         for number, raw in enumerate(data.decode("utf-8", "replace").splitlines(), first):
             if not raw.strip():
@@ -93,16 +94,18 @@ def _json_lines(blob: Blob, reading: Reading) -> Iterator[tuple[int, str]]:
             if text is None:
                 yield number, raw  # not of the export's form: read as it stands
                 continue
-            partial = "log" in value and "stream" in value and not text.endswith("\n")
-            if started is not None:
-                started = (started[0], started[1] + text)
+            stream = str(value.get("stream")) if "log" in value and "stream" in value else ""
+            if stream in started:
+                started[stream][1].append(text)
+            elif stream and not text.endswith("\n"):
+                started[stream] = (number, [_stamp(value), text])
             else:
-                started = (number, _stamp(value) + text)
-            if not partial:
-                yield started
-                started = None
-    if started is not None:
-        yield started
+                yield number, _stamp(value) + text
+            if stream in started and (text.endswith("\n") or len(started[stream][1]) > PARTS):
+                at, parts = started.pop(stream)
+                yield at, "".join(parts)
+    for at, parts in sorted(started.values()):
+        yield at, "".join(parts)
 
 
 def _of_records(found: list[Mapping[str, Any]]) -> Iterator[tuple[int, str]]:

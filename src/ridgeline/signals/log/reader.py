@@ -29,6 +29,7 @@ from ridgeline.signals.log.clock import Clock
 from ridgeline.signals.log.export import records
 from ridgeline.signals.log.frame import frame
 from ridgeline.signals.log.life import Life
+from ridgeline.signals.log.partial import whole_lines
 from ridgeline.signals.log.rules import matching
 from ridgeline.signals.log.unread import MANY, repeated, unread_rows
 from ridgeline.signals.log.version import settle
@@ -201,9 +202,9 @@ def _runs(blob: Blob, reading: Reading, head: bytes) -> Iterator[tuple[I64 | int
         for numbers, data in exported:
             yield numbers, _clean(data, int(numbers[0]), reading)
         return
-    for first, data in blob.chunks(reading):
-        for number, some in _short_runs(first, data):
-            yield number, _clean(some, number, reading)
+    short = (run for first, data in blob.chunks(reading) for run in _short_runs(first, data))
+    for numbers, some in whole_lines(short):
+        yield numbers, _clean(some, numbers if isinstance(numbers, int) else int(numbers[0]), reading)
 
 
 def _short_runs(first: int, data: bytes) -> Iterator[tuple[int, bytes]]:

@@ -2,7 +2,7 @@
 
 What `start_time=` / `start=` / `entry_time=` means differs: wall seconds in 0.4.6, 0.4.10 (start) and 0.5.23 (entry),
 the host's monotonic clock in 0.5.3 to 0.5.9. The value itself tells: no host is up for thirty years. A monotonic
-one is used for nothing.
+one is `queued_mono`, where the line is of a unified server.
 """
 
 import re
@@ -138,6 +138,7 @@ def _rows(some: LogLines, head: pa.Array, reading: Reading) -> list[Rows]:
         "completion_tokens": pc.cast(pc.struct_field(head, "output"), pa.int64()),
         "attempts": pc.coalesce(attempts, pc.cast(pa.array(retries, from_pandas=True), pa.int64())),
         "queued_ts": _array(np.where(unified & wall, start, np.nan)),
+        "queued_mono": _array(np.where(unified & ~wall & (start > 0), start, np.nan)),
         "logged_ts": logged,
         "transfer_gb_s": _array(number(r"transfer_speed=(?P<v>[\d.]+) ?GB/s")),
         "transfer_mb": _array(number(r"transfer_total=(?P<v>[\d.]+) ?MB")),
