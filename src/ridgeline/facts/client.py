@@ -7,6 +7,7 @@ from typing import Final
 from ridgeline.bundle.view import View
 from ridgeline.facts.make import bounds, found, lacking, restated, rounded
 from ridgeline.model.fact import Fact
+from ridgeline.words.versions import Span
 
 HOW_CLIENT: Final = "a client file (bench_serving, GuideLLM, AIPerf, or JSONL with send and chunk times)"
 
@@ -157,6 +158,8 @@ def told_aborts(view: View) -> Fact:
     return found(view, max(rids, hits and 1), "requests", hits or watched or requests, cites, requests=requests)
 
 
+LOGS_BACKLOG: Final = Span("0.5.23")
+VERSIONS: Final = "SELECT DISTINCT version FROM servers WHERE engine = 'sglang' AND version IS NOT NULL"
 SLOW_CLIENT: Final = """
 WITH rows AS (
     SELECT e.rid, q.client, q.user, e.source, e.line FROM events e LEFT JOIN asks q USING (rid)
@@ -175,9 +178,10 @@ FROM rows
 
 
 def backlogged_streams(view: View) -> Fact:
-    """Streams whose chunks piled up because the reader was slow."""
+    """Streams whose chunks piled up because the reader was slow; none only where the server is known to log them."""
     hits, rids, most, client, requests, watched, cites = view.one(SLOW_CLIENT, bounds(view))
-    if not watched:
+    says = any(LOGS_BACKLOG.has(version) for (version,) in view.query(VERSIONS))
+    if not watched or (not hits and not says):
         return lacking("streaming backlog lines", "the server log (0.5.23)")
     return found(
         view,

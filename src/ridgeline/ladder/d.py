@@ -28,7 +28,8 @@ def same(context: Context) -> Answer:
     """D1: are the ids the same: drifting heads, keys that split equal prompts."""
     ask = context.book.ask
     content, keys, kind = ask("content_changed"), ask("keys_split"), ask("first_difference")
-    word = "keys" if keys.value else "drift" if content.value else "same"
+    grew = content.statement.key == "drift.other"  # told by the tokens that hit, not by the prompts themselves
+    word = "keys" if keys.value else "drift" if content.value else "grew" if grew else "same"
     needs = () if keys.value or content.value else (content,)
     ruled = _excluded(context, "cache.prompt-drift", "cache.key-split")
     return answer(context, "D1", f"d1.{word}", (content, keys, kind), ruled, needs)

@@ -107,7 +107,8 @@ def _wanted_first(
 ) -> list[Missing]:
     """What to ask for, the telling first: twins of a finding and what could lie behind it, else causes still open."""
     if picked:
-        behind = [j for j in judged if not j.ruled_out and any(p.cause.id in j.cause.explains for p in picked[:2])]
+        ended = [p.cause.id for p in picked if p.cause.id in STOPS]  # who ended it matters more than what slowed it
+        behind = [j for j in judged if not j.ruled_out and any(cause in j.cause.explains for cause in ended)]
         unheard = [h for p in picked[:2] for h in p.heard if h.part == "twin"]
         unheard += [h for j in behind for h in j.heard if h.part == "required" and len(j.cause.required) == 1]
     else:

@@ -11,10 +11,12 @@ from rich.text import Text
 
 from ridgeline.model.cause import Remedy
 from ridgeline.model.diagnosis import Diagnosis, Finding
-from ridgeline.model.fact import Fact, Missing, Statement
+from ridgeline.model.fact import Fact, Statement
 from ridgeline.model.picture import Strip, Timeline
 from ridgeline.report.escape import plain
+from ridgeline.report.missing import missing_of
 from ridgeline.words.catalogue import say
+from ridgeline.words.messages_en import MESSAGES
 
 BARS: Final = "▁▂▃▄▅▆▇█"
 STATE_STYLE: Final = {"answered": "green", "cannot-tell": "yellow", "not-reached": "bright_black"}
@@ -36,11 +38,12 @@ def render(
         *(_finding(f, lang) for f in diagnosis.findings),
         _ladder(diagnosis, lang),
         _evidence(diagnosis, lang),
-        _ruled_out(diagnosis),
-        _strips(strips),
+        _ruled_out(diagnosis, lang),
+        _missing(diagnosis, lang),
+        _strips(strips, lang),
         _timelines(timelines),
-        _coverage(diagnosis),
-        _next(diagnosis),
+        _coverage(diagnosis, lang),
+        _next(diagnosis, lang),
     ):
         if part is not None:
             console.print(part)
@@ -55,89 +58,105 @@ def _head(d: Diagnosis, lang: str) -> RenderableType:
     line = Text.assemble((d.verdict, VERDICT_STYLE[d.verdict]), ("  " + _text(d.summary, lang), "bold"))
     if d.incident is None:
         return line
-    words = f"window {_clock(d.incident.from_ts)} to {_clock(d.incident.to_ts)} ({d.how})"
+    told = {"from": _clock(d.incident.from_ts), "to": _clock(d.incident.to_ts), "how": d.how, "since": None}
     if d.baseline is not None:
-        words += f", baseline {_clock(d.baseline.from_ts)} to {_clock(d.baseline.to_ts)}"
-    return Group(line, Text(words, style="bright_black"))
+        told |= {"since": _clock(d.baseline.from_ts), "until": _clock(d.baseline.to_ts)}
+    return Group(line, Text(say("report.window", told, lang), style="bright_black"))
 
 
 def _finding(f: Finding, lang: str) -> RenderableType:
-    head = Text.assemble((f.cause, CONFIDENCE_STYLE[f.confidence]), f"  {f.confidence} confidence, score {f.score:.2f}")
+    sure = say("report.confidence", {"confidence": f.confidence, "score": f.score}, lang)
+    head = Text.assemble((f.cause, CONFIDENCE_STYLE[f.confidence]), f"  {sure}")
     lines: list[RenderableType] = [head, Padding(Text(_text(f.statement, lang)), (0, 0, 0, 2))]
     if f.scope:
         where = "; ".join(f"{key} = {', '.join(plain(v, 60) for v in values)}" for key, values in f.scope)
-        lines.append(Padding(Text(f"where: {where}"), (0, 0, 0, 2)))
+        lines.append(Padding(Text(say("report.where", {"where": where}, lang)), (0, 0, 0, 2)))
     if f.onset_ts is not None:
-        lines.append(Padding(Text(f"since: {_clock(f.onset_ts)}"), (0, 0, 0, 2)))
+        lines.append(Padding(Text(say("report.since", {"at": _clock(f.onset_ts)}, lang)), (0, 0, 0, 2)))
     if f.because_of is not None:
-        lines.append(Padding(Text(f"follows from: {f.because_of}"), (0, 0, 0, 2)))
+        lines.append(Padding(Text(say("report.follows", {"cause": f.because_of}, lang)), (0, 0, 0, 2)))
     if f.caps:
-        lines.append(Padding(Text("not surer because: " + "; ".join(f.caps), style="bright_black"), (0, 0, 0, 2)))
-    lines += [Padding(_remedy(r), (0, 0, 0, 2)) for r in f.remedies]
+        why = say("report.caps", {"why": "; ".join(cap_in_words(cap, lang) for cap in f.caps)}, lang)
+        lines.append(Padding(Text(plain(why), style="bright_black"), (0, 0, 0, 2)))
+    lines += [Padding(_remedy(r, lang), (0, 0, 0, 2)) for r in f.remedies]
     return Group(*lines)
 
 
-def _remedy(r: Remedy) -> Text:
-    words = Text.assemble((f"{r.kind}: ", "bold"), r.action)
+def cap_in_words(cap: str, lang: str = "en") -> str:
+    """Why a finding is not surer: `open-twin: memory.leak` and the like, in words."""
+    name, _, what = cap.partition(": ")
+    if name.startswith("lab-precision-"):
+        name, what = "lab-precision", f"{float(name.removeprefix('lab-precision-')):.0%}"
+    return say(f"cap.{name}", {"what": what}, lang) if f"cap.{name}" in MESSAGES else cap
+
+
+def _remedy(r: Remedy, lang: str) -> Text:
+    words = Text.assemble((f"{say(f'remedy.{r.kind}', {}, lang)}: ", "bold"), plain(r.action))
     if r.flag:
         words.append(f"  {r.flag}", "cyan")
-    notes = ["needs a restart"] if r.needs_restart else []
-    notes += [f"loses {r.loses}"] if r.loses else []
-    notes += [f"risk: {r.risk}"] if r.risk else []
-    if notes:
-        words.append(f"  ({'; '.join(notes)})", "bright_black")
+    restart = say("report.restart", {}, lang) if r.needs_restart else None
+    told = {"restart": restart, "loses": r.loses, "risk": r.risk}
+    if notes := say("report.price", told, lang):
+        words.append(f"  ({notes})", "bright_black")
     return words
 
 
 def _ladder(d: Diagnosis, lang: str) -> RenderableType:
-    table = Table("rung", "state", "answer", box=None, padding=(0, 1), header_style="bold", title_justify="left")
+    heads = [say(f"report.{name}", {}, lang) for name in ("rung", "state", "answer")]
+    table = Table(*heads, box=None, padding=(0, 1), header_style="bold", title_justify="left")
     for a in d.ladder:
         words = Text(_text(a.question, lang), style="bright_black")
         words.append("\n" + _text(a.answer, lang), "default")
         if a.evidence:
             words.append(f"  [{', '.join(a.evidence)}]", "bright_black")
-        for m in a.missing:
-            words.append("\n" + _missing(m), "yellow")
-        table.add_row(a.rung, Text(a.state, style=STATE_STYLE[a.state]), words)
+        state = say(f"state.{a.state}", {}, lang)
+        table.add_row(a.rung, Text(state, style=STATE_STYLE[a.state]), words)
     return table
 
 
-def _missing(m: Missing) -> str:
-    return plain(f"missing: {m.signal}; {m.how}")
+def _missing(d: Diagnosis, lang: str) -> RenderableType | None:
+    lacks = missing_of(d)
+    if not lacks:
+        return None
+    heads = [say(f"report.{name}", {}, lang) for name in ("missing", "how", "for")]
+    table = Table(*heads, box=None, padding=(0, 1), header_style="bold")
+    for m, rungs in lacks:
+        table.add_row(Text(plain(m.signal), style="yellow"), plain(m.how), Text(", ".join(rungs), style="bright_black"))
+    return table
 
 
 def _evidence(d: Diagnosis, lang: str) -> RenderableType | None:
-    told = {name for f in d.findings for name in f.evidence} | {name for a in d.ladder for name in a.evidence}
+    told = {name for f in d.findings for name in f.evidence} or {name for a in d.ladder for name in a.evidence}
     shown = [(name, fact) for name, fact in d.evidence if name in told]
     if not shown:
         return None
-    table = Table("evidence", "value", "what", "from", box=None, padding=(0, 1), header_style="bold")
+    heads = [say(f"report.{name}", {}, lang) for name in ("evidence", "value", "what", "from")]
+    table = Table(*heads, box=None, padding=(0, 1), header_style="bold")
     for name, fact in shown:
         cites = ", ".join(plain(s, 60) for s in fact.sources[:3]) + (" …" if len(fact.sources) > 3 else "")
-        table.add_row(name, value_of(fact), _text(fact.statement, lang), Text(cites, style="bright_black"))
-    more = len(d.evidence) - len(shown)
-    if not more:
-        return table
-    words = f"{more} more rule causes out; `ridgeline show` prints any of them with its source lines"
-    return Group(table, Text(words, style="bright_black"))
+        table.add_row(name, value_of(fact, lang), _text(fact.statement, lang), Text(cites, style="bright_black"))
+    more = say("report.more", {"more": len(d.evidence) - len(shown), "last": d.evidence[-1][0]}, lang)
+    return Group(table, Text(more, style="bright_black")) if len(d.evidence) > len(shown) else table
 
 
-def value_of(fact: Fact) -> str:
-    """The value with its unit; "not measured" where there is none."""
-    if fact.value is None:
-        return "not measured"
-    if isinstance(fact.value, bool):
-        return "yes" if fact.value else "no"
-    if isinstance(fact.value, float):
-        return f"{fact.value:.4g} {fact.unit}".rstrip()
-    return plain(f"{fact.value} {fact.unit}".rstrip(), 60)
+def value_of(fact: Fact, lang: str = "en") -> str:
+    """The value with its unit, shares in percent; "not measured" where there is none."""
+    number = isinstance(fact.value, int | float) and not isinstance(fact.value, bool)
+    unit = fact.unit if number and fact.unit in ("share", "ratio") else "other"
+    return plain(say(f"value.{unit}", {"value": fact.value, "unit": fact.unit if number else ""}, lang).rstrip(), 60)
 
 
-def _ruled_out(d: Diagnosis) -> RenderableType | None:
+def _ruled_out(d: Diagnosis, lang: str) -> RenderableType | None:
     if not d.ruled_out:
         return None
-    words = ", ".join(f"{cause} [{', '.join(ids)}]" if ids else cause for cause, ids in d.ruled_out)
-    return Text.assemble(("ruled out  ", "bold"), words)
+    layers: dict[str, list[str]] = {}
+    for cause, ids in d.ruled_out:
+        layer, _, name = cause.partition(".")
+        layers.setdefault(layer, []).append(f"{name} [{', '.join(ids)}]" if ids else name)
+    table = Table(say("report.ruled-out", {}, lang), "", box=None, padding=(0, 1), header_style="bold")
+    for layer, names in layers.items():
+        table.add_row(layer, Text(", ".join(names), style="bright_black"))
+    return table
 
 
 def spark(strip: Strip) -> str:
@@ -149,15 +168,15 @@ def spark(strip: Strip) -> str:
     )
 
 
-def _strips(strips: Sequence[Strip]) -> RenderableType | None:
+def _strips(strips: Sequence[Strip], lang: str) -> RenderableType | None:
     if not strips:
         return None
     table = Table(box=None, padding=(0, 1), show_header=False)
     for s in strips:
         top = max((v for v in s.values if v is not None), default=0.0)
         table.add_row(s.name, plain(s.where, 40), spark(s), f"max {top:.4g}")
-    span = f"{_clock(strips[0].from_ts)} to {_clock(strips[0].to_ts)}, a blank is a gap in the evidence"
-    return Group(table, Text(span, style="bright_black"))
+    told = {"from": _clock(strips[0].from_ts), "to": _clock(strips[0].to_ts)}
+    return Group(table, Text(say("report.strips", told, lang), style="bright_black"))
 
 
 def bar(t: Timeline, total_s: float, width: int = 60) -> Text:
@@ -191,21 +210,23 @@ def _timelines(bars: Sequence[Timeline]) -> RenderableType | None:
     return timelines(bars) if bars else None
 
 
-def _coverage(d: Diagnosis) -> RenderableType | None:
+def _coverage(d: Diagnosis, lang: str) -> RenderableType | None:
     if not d.coverage:
         return None
-    table = Table("read", "as", "rows", "unread", "notes", box=None, padding=(0, 1), header_style="bold")
+    heads = [say(f"report.{name}", {}, lang) for name in ("read", "as", "rows", "unread", "notes")]
+    table = Table(*heads, box=None, padding=(0, 1), header_style="bold")
     for c in d.coverage:
-        notes = Text("\n".join(plain(n) for n in c.notes), style="bright_black")
+        notes = Text("\n".join(plain(n.removeprefix(f"{c.source}: ")) for n in c.notes), style="bright_black")
         unread = Text(str(c.unparsed), style="yellow" if c.unparsed else "default")
         table.add_row(plain(c.source, 80), c.kind, str(c.rows), unread, notes)
     return table
 
 
-def _next(d: Diagnosis) -> RenderableType | None:
+def _next(d: Diagnosis, lang: str) -> RenderableType | None:
     if not d.next:
         return None
-    return Group(Text("next", style="bold"), *(Padding(Text(plain(step, 2000)), (0, 0, 0, 2)) for step in d.next))
+    steps = (Padding(Text(plain(step, 2000)), (0, 0, 0, 2)) for step in d.next)
+    return Group(Text(say("report.next", {}, lang), style="bold"), *steps)
 
 
 def _clock(ts: float) -> str:

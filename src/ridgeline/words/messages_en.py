@@ -6,6 +6,7 @@ from ridgeline.words.messages_asks_en import MESSAGES as ASKS
 from ridgeline.words.messages_causes_en import CAUSES
 from ridgeline.words.messages_measures_en import MEASURES
 from ridgeline.words.messages_page_en import PAGE
+from ridgeline.words.messages_report_en import REPORT
 
 FATES: Final = (
     "({unfinished} never finished[[, {refused} refused]][[, {told} ended because someone told the server to]])"
@@ -148,7 +149,8 @@ RUNGS: Final[dict[str, str]] = {
     "d0.neither": "nothing in the log emptied the cache for the loss to show, and no setting seen switches it off",
     "d1.keys": "equal prompts carry different keys or adapters",
     "d1.drift": "the prompts no longer share their head",
-    "d1.same": "prompts share as much as before",
+    "d1.same": "prompts that should share their head do",
+    "d1.grew": "each request finds as many cached tokens as before: prompts only grew (told by the tokens that hit)",
     "d2.full": "running requests take up to {peak:.0%} of the pool: cached prefixes have to give way",
     "d2.room": "running requests take {peak:.0%} of the pool at most; the rest is free for cached prefixes",
     "d3.bites": "whole pages lose what is shared",
@@ -188,4 +190,4 @@ RUNGS: Final[dict[str, str]] = {
     "why.open-cause": "a cause is half shown and neither proven nor excluded",
 }
 
-MESSAGES: Final[dict[str, str]] = {**RUNGS, **MEASURES, **CAUSES, **ASKS, **PAGE}
+MESSAGES: Final[dict[str, str]] = {**RUNGS, **MEASURES, **CAUSES, **ASKS, **PAGE, **REPORT}
