@@ -91,6 +91,7 @@ def _serve(bench: object, port: int, browser: bool, lang: str) -> None:
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind(("127.0.0.1", port))
+        listening.listen(128)  # a browser may ask the moment the address is printed
     except (OSError, OverflowError) as e:
         raise InputError(f"--port {port}: cannot be listened on ({e}); leave it out to take a free one") from e
     bound = listening.getsockname()[1]

@@ -121,6 +121,8 @@ class Workbench:
 
     def request(self, rid: str) -> tuple[Picture, list[str]]:
         """One request beside its twin, and where its rows stand. Raises InputError where there is none."""
+        from dataclasses import replace
+
         from ridgeline.facts.pictures.who import waterfall
         from ridgeline.facts.timeline import find, twin
         from ridgeline.report.escape import plain
@@ -129,7 +131,9 @@ class Workbench:
         if not rows:
             raise InputError(f"{plain(rid, 80)}: no request with this id")
         cites = [f"{r['path']}:{r['line']}" for r in rows if r["line"] is not None]
-        return waterfall(self.view, [(rows[0]["rid"], twin(self.view, rows[0]["rid"]))]), list(dict.fromkeys(cites))
+        found = waterfall(self.view, [(rows[0]["rid"], twin(self.view, rows[0]["rid"]))])
+        says = found.says or "picture.waterfall"
+        return replace(found, name="request", says=says), list(dict.fromkeys(cites))
 
     def lines(self, cite: str) -> list[tuple[str, int | None, str]]:
         """Raw lines of a citation, secrets cut out, and prompts unless they are kept."""

@@ -39,6 +39,7 @@ PICTURES: Final[dict[str, str]] = {
     "picture.waterfall": (
         "{rid} spent {seconds} in {stage}; a normal request of much the same shape spent {twin_s} there."
     ),
+    "picture.request.title": "One request beside its twin",
     "picture.pair.title": "Queues of the prefill and decode sides",
     "picture.pair": "The longest is {queue}: {first} at first, {last} at the end, {peak} at most.",
     "picture.prefix.title": "What became of the prompt tokens",

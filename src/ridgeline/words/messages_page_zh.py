@@ -26,6 +26,7 @@ PICTURES: Final[dict[str, str]] = {
     "picture.classes.none": "{n} 个请求中有 {slow} 个慢（{what:word}至少 {threshold}），没有任何请求属性能标出它们。",
     "picture.waterfall.title": "慢请求与相似的正常请求",
     "picture.waterfall": "{rid} 在 {stage} 花了 {seconds}；形状相近的正常请求在此花了 {twin_s}。",
+    "picture.request.title": "一个请求与相似的正常请求",
     "picture.pair.title": "Prefill 与 decode 两侧的队列",
     "picture.pair": "最长的是 {queue}：开始 {first}，结束 {last}，最多 {peak}。",
     "picture.prefix.title": "提示 token 的去向",

@@ -48,7 +48,7 @@ def fragment(name: str, lang: str, *given: Any) -> str:
 
 def figure(picture: Picture, lang: str) -> str:
     """One picture with its sentence and its table."""
-    return str(_environment().get_template("figure.html").module.figure(picture, _helpers(lang)))
+    return str(_environment().get_template("figure.html").module.figure(picture, _helpers(lang), 3))
 
 
 def _render(template: str, page: Page, **more: Any) -> str:
