@@ -63,8 +63,9 @@ class Engine:
             ("num_retracted_requests_total", "counter", self.retracted),
         ):  # fmt: skip
             lines.append(f"# TYPE sglang:{name.removesuffix('_total')} {kind}")
-            lines += [f'sglang:{name}{{dp_rank="{rank}",engine_type="unified",model_name="m",tp_rank="0"{self.labels}}} '
-                      f"{value}" for rank in range(self.ranks)]  # fmt: skip
+            for rank in range(self.ranks):
+                labels = f'dp_rank="{rank}",engine_type="unified",model_name="m",tp_rank="0"{self.labels}'
+                lines.append(f"sglang:{name}{{{labels}}} {value}")
         base = f'model_name="m"{self.labels}'
         lines += ["# TYPE sglang:num_requests counter", f"sglang:num_requests_total{{{base}}} {int(self.done)}",
                   "# TYPE sglang:prompt_tokens counter", f"sglang:prompt_tokens_total{{{base}}} {int(self.done) * 200}",

@@ -26,7 +26,7 @@ from ridgeline.model.contrast import Contrast, ContrastVerdict
 Floats = NDArray[np.float64]
 
 LEVEL = 0.95
-FEWEST_BLOCKS = 5
+FEWEST_BLOCKS = 8
 MOST_BLOCKS = 32
 BLOCK_TIMES = 6.0  # a block should be this many autocorrelation times long
 FEWEST_EACH = 4  # values per block

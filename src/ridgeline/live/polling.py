@@ -1,0 +1,147 @@
+"""Many servers polled at once: every endpoint has its own task and clock, so that a slow one delays only itself."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
+
+from ridgeline.live.cleaning import without_secrets
+from ridgeline.live.fetch import TIMEOUT_S, Answer, get, session
+from ridgeline.live.pace import Pace
+from ridgeline.live.poll import base_of
+from ridgeline.live.raw import Sink, flat
+
+if TYPE_CHECKING:
+    import aiohttp
+
+RARE_S: Final = 4.0
+HEALTH_S: Final = 30.0  # it costs the server a token each time (SIGNALS §7.3)
+INFO_S: Final = 300.0
+LAST_S: Final = 3.0  # the look at the end must not hold up the end
+OnAnswer = Callable[[str, str, Answer], None]  # server, endpoint's name, what came
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One endpoint of one server. `instead`: its older path; `least_s`: never asked more often."""
+
+    name: str
+    path: str
+    instead: str | None = None
+    least_s: float = 0.0
+    secret: bool = False  # may hold secrets: they are cut out before anything is written
+
+
+TARGETS: Final = (
+    Target("metrics", "/metrics"),
+    Target("loads", "/v1/loads?include=all", "/get_load"),
+    Target("health", "/health", least_s=HEALTH_S),
+    Target("server_info", "/server_info", "/get_server_info", least_s=INFO_S, secret=True),
+    Target("model_info", "/model_info", "/get_model_info", least_s=INFO_S, secret=True),
+    Target("version", "/version", least_s=INFO_S),
+)
+
+
+@dataclass
+class Tally:
+    """What polling did: how many answers, gaps and skipped ticks, and how late each question was asked."""
+
+    answers: int = 0
+    gaps: int = 0
+    late_s: list[float] = field(default_factory=list)
+    answered: set[str] = field(default_factory=set)
+    refused: dict[str, str] = field(default_factory=dict)  # endpoint → the last reason for a gap
+    paces: list[Pace] = field(default_factory=list)
+
+    @property
+    def skipped(self) -> int:
+        """Ticks that fell to a slow answer."""
+        return sum(pace.skipped for pace in self.paces)
+
+
+def header(url: str, answer: Answer) -> bytes:
+    """The line before an answer in a raw file (signals/scrapes.py reads it)."""
+    return f"#### scrape ts={answer.ts:.6f} took={answer.took_s:.4f} status={answer.status} url={url}\n".encode()
+
+
+def home_of(base: str) -> str:
+    """The folder of a server's files."""
+    return flat(urlsplit(base).netloc.replace(":", "_") + urlsplit(base).path.rstrip("/"))
+
+
+async def poll(
+    urls: Sequence[str], every_s: float, sink: Sink, until: asyncio.Event, say: Say, tally: Tally,
+    on_answer: OnAnswer | None = None,
+) -> None:  # fmt: skip
+    """Poll every server until `until` is set, then once more. Raises InputError for something that is no URL.
+
+    `OutOfSpace` of the sink ends all polling and is raised.
+    """
+    bases = list(dict.fromkeys(base_of(url) for url in urls))
+    async with session() as client, asyncio.TaskGroup() as group:
+        begin = time.monotonic() + 0.05
+        jobs = [(base, target) for target in TARGETS for base in bases]
+        for k, (base, target) in enumerate(jobs):
+            # Spread over the interval, so that answers do not queue behind each other here; what is asked rarely
+            # begins later, so that the first second is no burst.
+            share, often = k / len(jobs), target.least_s == 0
+            start = begin + (every_s * 0.9 * share if often else min(every_s, 1.0) + RARE_S * share)
+            pace = Pace(max(every_s, target.least_s), start)
+            tally.paces.append(pace)
+            group.create_task(_follow(client, base, target, pace, sink, until, say, tally, on_answer))
+
+
+async def _follow(
+    client: aiohttp.ClientSession, base: str, target: Target, pace: Pace, sink: Sink, until: asyncio.Event, say: Say,
+    tally: Tally, on_answer: OnAnswer | None,
+) -> None:  # fmt: skip
+    path, shown = target.path, f"{home_of(base)}/{target.name}.scrapes.txt"
+    first = True
+    while True:
+        last = await _until(until, pace.next)
+        if not last:
+            tally.late_s.append(max(0.0, time.monotonic() - pace.next))
+        answer = await get(client, base + path, timeout_s=LAST_S if last else TIMEOUT_S)
+        if answer.status == 404 and first and target.instead is not None:
+            path = target.instead
+            answer = await get(client, base + path)
+        if answer.status in (404, 405) and first:
+            return  # this version has no such endpoint: nothing to poll
+        first = False
+        _keep(base, base + path, shown, target, answer, sink, tally)
+        if on_answer is not None:
+            on_answer(base, target.name, answer)
+        if last:
+            return
+        changed = pace.advance(time.monotonic(), answer.took_s)
+        if changed is not None:
+            say(f"{base}{path.split('?')[0]} {changed}")
+
+
+async def _until(stop: asyncio.Event, moment: float) -> bool:
+    """Sleep until a monotonic moment; True where the end came first."""
+    try:
+        await asyncio.wait_for(stop.wait(), max(0.0, moment - time.monotonic()))
+    except TimeoutError:
+        return False
+    return True
+
+
+def _keep(base: str, url: str, shown: str, target: Target, answer: Answer, sink: Sink, tally: Tally) -> None:
+    body = answer.body
+    if answer.status == 0:
+        tally.gaps += 1
+        tally.refused[url.split("?")[0]] = body.decode("utf-8", "replace")
+        body = body.replace(b"\n", b" ")
+    else:
+        tally.answers += 1
+        tally.answered.add(base)
+        tally.refused.pop(url.split("?")[0], None)
+    if target.secret:
+        body = without_secrets(body)
+    sink.append(shown, header(url, answer) + body.rstrip(b"\n") + b"\n", answer.ts)

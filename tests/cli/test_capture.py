@@ -1,0 +1,255 @@
+"""`ridgeline capture` against real HTTP on loopback: what is read, what survives, what is never sent."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from ridgeline.bundle.open import open_sources
+from tests.live.serving import Engine, Handler, serving
+
+LINE = ("[2026-11-30 03:38:01 TP0] Decode batch, #running-req: 8, #token: 1834, token usage: 0.01, cuda graph: True, "
+        "gen throughput (token/s): 810.55, #queue-req: 0\n")  # fmt: skip
+
+
+def start(*arguments: str | Path) -> subprocess.Popen[str]:
+    return subprocess.Popen([sys.executable, "-m", "ridgeline", "capture", *map(str, arguments)], text=True,
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE)  # fmt: skip
+
+
+def run(*arguments: str | Path) -> tuple[int, str, str]:
+    process = start(*arguments)
+    out, err = process.communicate(timeout=120)
+    return process.returncode, out, err
+
+
+def until(condition: object, timeout_s: float = 60.0) -> None:
+    end = time.monotonic() + timeout_s
+    while not condition():  # type: ignore[operator]
+        assert time.monotonic() < end, "it did not come to that in time"
+        time.sleep(0.05)
+
+
+def count(folder: Path, sql: str) -> int:
+    return int(open_sources([str(folder)]).one(sql)[0])
+
+
+def test_a_capture_is_a_bundle(tmp_path: Path) -> None:
+    engine = Engine(ranks=2)
+    (tmp_path / "s.log").write_text(LINE)
+    out_dir = tmp_path / "out"
+    with serving(engine) as url:
+        status, out, err = run(url, "-o", out_dir, "--for", "4s", "--every", "500ms", "--logs", tmp_path / "s.log",
+                               "--format", "json")  # fmt: skip
+    assert status == 0, err
+    said = json.loads(out)
+    assert said["gaps"] == 0 and said["answers"] >= 8
+    view = open_sources([str(out_dir)])
+    kinds = {kind for (kind,) in view.query("SELECT kind FROM sources")}
+    assert kinds >= {"exposition", "loads", "server-info", "health", "log"}
+    assert view.one("SELECT count(DISTINCT ts) FROM scrapes WHERE endpoint = '/metrics'")[0] >= 4
+    assert view.one("SELECT count(*) FROM batches")[0] == 1
+    assert {method for method, _, _ in engine.seen} == {"GET"}
+    assert not (out_dir / "raw").exists()
+    secret = [p for p in out_dir.rglob("*") if p.is_file() and b"sk-secret-9" in p.read_bytes()]
+    assert not secret and "version" in {key for (key,) in view.query("SELECT key FROM config")} | {"version"}
+
+
+def test_sigterm_seals_and_kill_leaves_it_readable(tmp_path: Path) -> None:
+    engine = Engine()
+    with serving(engine) as url:
+        soft, hard = (start(url, "-o", tmp_path / name, "--every", "200ms") for name in ("soft", "hard"))
+        until(lambda: sum(path == "/metrics" for _, path, _ in engine.seen) >= 20)
+        soft.send_signal(signal.SIGTERM)
+        hard.send_signal(signal.SIGKILL)
+        assert soft.wait(60) == 0, soft.stderr
+        hard.wait(60)
+        for process in (soft, hard):
+            process.communicate()
+    assert (tmp_path / "soft" / "manifest.json").exists()
+    unsealed = count(tmp_path / "hard" / "raw", "SELECT count(*) FROM scrapes WHERE endpoint = '/metrics' AND ok")
+    assert unsealed >= 5
+    status, _, err = run("--seal", tmp_path / "hard")
+    assert status == 0, err
+    assert count(tmp_path / "hard", "SELECT count(*) FROM scrapes WHERE endpoint = '/metrics' AND ok") == unsealed
+    assert run("--seal", tmp_path / "hard")[0] == 0  # a second time changes nothing
+
+
+def hang(handler: Handler) -> None:
+    time.sleep(30)
+
+
+def half(handler: Handler) -> None:
+    handler.send_response(200)
+    handler.send_header("Content-Length", "100000")
+    handler.end_headers()
+    handler.wfile.write(b"sglang:num_running_reqs 3")
+    handler.wfile.flush()
+    handler.connection.close()
+
+
+def huge(handler: Handler) -> None:
+    handler.send_response(200)
+    handler.send_header("Content-Length", str(1 << 30))
+    handler.end_headers()
+    piece = b"x" * (1 << 20)
+    for _ in range(1 << 10):
+        handler.wfile.write(piece)
+
+
+def away(handler: Handler) -> None:
+    handler.send_response(302)
+    handler.send_header("Location", "http://127.0.0.2:9/metrics")
+    handler.end_headers()
+
+
+def garbage(handler: Handler) -> None:
+    handler.wfile.write(b"\x00\xff\x00 this is no HTTP \r\n\r\n")
+    handler.connection.close()
+
+
+def test_endpoints_in_trouble_cost_only_themselves(tmp_path: Path) -> None:
+    good = Engine()
+    bad = {"hangs": hang, "half": half, "huge": huge, "away": away, "garbage": garbage}
+    engines = {name: Engine(faults={"/metrics": fault}) for name, fault in bad.items()}
+    from contextlib import ExitStack
+
+    with ExitStack() as stack:
+        urls = {name: stack.enter_context(serving(engine)) for name, engine in engines.items()}
+        fine = stack.enter_context(serving(good))
+        status, out, err = run(fine, *urls.values(), "http://127.0.0.1:9", "-o", tmp_path / "out", "--for", "5s",
+                               "--every", "500ms", "--format", "json")  # fmt: skip
+    assert status == 0, err
+    said = json.loads(out)
+    assert "more than 16 MiB" in said["refused"][f"{urls['huge']}/metrics"]
+    assert f"{urls['half']}/metrics" in said["refused"] and f"{urls['garbage']}/metrics" in said["refused"]
+    view = open_sources([str(tmp_path / "out")])
+    ok = view.one("SELECT count(*) FROM scrapes s JOIN sources USING (source) WHERE ok AND endpoint = '/metrics'")[0]
+    assert ok >= 5  # the good one was asked on time all the while
+    gaps = view.query("SELECT DISTINCT error FROM scrapes WHERE NOT ok AND status IS DISTINCT FROM 200")
+    assert len(gaps) >= 3  # gaps are rows, and say why
+    assert sum(p.stat().st_size for p in (tmp_path / "out").rglob("*") if p.is_file()) < 8 << 20
+
+
+def test_labels_change_and_a_server_restarts(tmp_path: Path) -> None:
+    engine = Engine()
+    with serving(engine) as url:
+        process = start(url, "-o", tmp_path / "out", "--every", "200ms", "--for", "5s")
+        until(lambda: sum(path == "/metrics" for _, path, _ in engine.seen) >= 4)
+        engine.labels = ',pod="b"'
+        engine.restart()
+        _, err = process.communicate(timeout=60)
+    assert process.returncode == 0, err
+    labels = open_sources([str(tmp_path / "out")]).query("SELECT DISTINCT labels ->> 'pod' FROM series")
+    assert {None, "b"} <= {pod for (pod,) in labels}
+
+
+def test_logging_is_raised_only_where_allowed_and_put_back(tmp_path: Path) -> None:
+    engine = Engine(settings={"log_requests": False, "log_requests_level": 0})
+    with serving(engine) as url:
+        process = start(url, "-o", tmp_path / "out", "--raise-logging", "--every", "200ms")
+        until(lambda: any(m == "POST" for m, _, _ in engine.seen))
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+    posts = [json.loads(body) for method, path, body in engine.seen if (method, path) == ("POST", "/configure_logging")]
+    assert posts == [{"log_requests": True, "log_requests_level": 1}, {"log_requests": False, "log_requests_level": 0}]
+    assert process.returncode == 0 and "logging is as it was" in err
+    status, _, err = run("http://192.0.2.7:30000", "-o", tmp_path / "far", "--raise-logging", "--for", "1s")
+    assert status == 1 and "--allow-host 192.0.2.7" in err and not (tmp_path / "far").exists()
+
+
+def test_killed_with_logging_raised_the_seal_says_how_to_put_it_back(tmp_path: Path) -> None:
+    engine = Engine(settings={"log_requests": False, "log_requests_level": 0})
+    with serving(engine) as url:
+        process = start(url, "-o", tmp_path / "out", "--raise-logging", "--every", "200ms")
+        until(lambda: sum(path == "/metrics" for _, path, _ in engine.seen) >= 2)
+        process.kill()
+        process.communicate()
+    status, _, err = run("--seal", tmp_path / "out")
+    assert status == 0 and f"curl -X POST {url}/configure_logging" in err
+
+
+def test_otlp_is_received_on_loopback(tmp_path: Path) -> None:
+    process = start("-o", tmp_path / "out", "--otlp", "0", "--for", "6s")
+    assert process.stderr is not None
+    line = process.stderr.readline()
+    address = line.split()[-1]
+    now = time.time_ns()
+    span = {"traceId": "a" * 32, "spanId": "b" * 16, "name": "llm_request", "startTimeUnixNano": str(now),
+            "endTimeUnixNano": str(now + 10**9), "attributes": []}  # fmt: skip
+    body = json.dumps(
+        {"resourceSpans": [{"resource": {"attributes": []}, "scopeSpans": [{"spans": [span]}]}]}, indent=2
+    )
+    for kind, data, wanted in (("application/json", body.encode(), 200), ("application/json", b"{", 400)):
+        request = urllib.request.Request(address, data, {"Content-Type": kind}, method="POST")
+        try:
+            with urllib.request.urlopen(request, timeout=10) as answer:
+                assert answer.status == wanted
+        except urllib.error.HTTPError as e:
+            with e:
+                assert e.code == wanted
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 0, err
+    assert count(tmp_path / "out", "SELECT count(*) FROM spans") == 1
+
+
+def test_the_past_out_of_a_prometheus(tmp_path: Path) -> None:
+    engine = Engine()
+
+    def answer(handler: Handler) -> None:
+        values = [[1796000000 + 15 * k, str(k % 7)] for k in range(40)]
+        result = [{"metric": {"__name__": "sglang:num_running_reqs", "instance": "a:1"}, "values": values}]
+        found = result if "sglang" in handler.path else []
+        handler.answer(
+            200, json.dumps({"status": "success", "data": {"resultType": "matrix", "result": found}}).encode()
+        )
+
+    engine.faults["/api/v1/query_range"] = answer
+    with serving(engine) as url:
+        status, _, err = run("-o", tmp_path / "out", "--prometheus", url, "--from", "1796000000", "--to", "1796000600")
+    assert status == 0, err
+    assert count(tmp_path / "out", "SELECT count(*) FROM samples") == 40
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("http://127.0.0.1:9", "-o", "OUT", "--for", "1s"), "no endpoint answered"),
+        (("-o", "OUT"), "nothing to capture"),
+        (("localhost:1", "-o", "OUT"), "not a server's URL"),
+        (("http://127.0.0.1:9",), "-o is missing"),
+        (("-o", "OUT", "--prometheus", "http://127.0.0.1:9"), "needs --from and --to"),
+        (("--seal", "OUT"), "no unsealed capture"),
+        (("http://127.0.0.1:9", "-o", "FULL"), "is not empty"),
+    ],
+)
+def test_bad_arguments_are_one_line(tmp_path: Path, arguments: tuple[str, ...], says: str) -> None:
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "x").write_text("x")
+    places = {"OUT": str(tmp_path / "out"), "FULL": str(tmp_path / "full")}
+    status, _, err = run(*(places.get(a, a) for a in arguments))
+    assert status == 1 and says in err and err.count("\n") == 1, err
+
+
+def test_a_full_disk_ends_it_with_one_line_and_keeps_what_was_written(tmp_path: Path) -> None:
+    """A limit on the size of files stands in for the disk: writes fail with EFBIG as they would with ENOSPC."""
+    engine = Engine(padding=400_000)
+    code = (
+        "import resource, signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); "
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (30000, 30000)); from ridgeline.cli import main; main(sys.argv[1:])"
+    )
+    with serving(engine) as url:
+        command = [sys.executable, "-c", code, "capture", url, "-o", str(tmp_path / "out"), "--every", "200ms"]
+        environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+        done = subprocess.run([*command, "--for", "20s"], capture_output=True, text=True, timeout=90, check=False,
+                              env=environment)  # fmt: skip
+    assert done.returncode == 1
+    assert "cannot be written" in done.stderr and "--seal" in done.stderr and done.stderr.count("\n") == 1
+    assert run("--seal", tmp_path / "out")[0] == 0
+    assert count(tmp_path / "out", "SELECT count(*) FROM scrapes WHERE endpoint = '/metrics' AND ok") >= 1
