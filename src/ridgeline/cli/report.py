@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 from cyclopts import Parameter
 
 if TYPE_CHECKING:
     from ridgeline.bundle.view import View
     from ridgeline.model.chart import Picture
-    from ridgeline.model.diagnosis import Diagnosis
+    from ridgeline.model.diagnosis import Diagnosis, State
     from ridgeline.report.page.content import Page
 
+Decided = tuple[str, Any]
 Theme = Literal["light", "dark"]
 MOST_BYTES: Final = 3_000_000
 
@@ -25,6 +26,7 @@ def report(
     pictures: Path | None = None,
     theme: Theme = "light",
     after: str | None = None,
+    decision: Path | None = None,
     symptom: str = "auto",
     baseline: str | None = None,
     from_: Annotated[str | None, Parameter(name="--from")] = None,
@@ -54,6 +56,8 @@ def report(
         Colours of pictures written as files; the page follows the reader's own.
     after
         Evidence from after a fix: drawn beside the incident.
+    decision
+        A decision.json of `ridgeline decide` (or its folder); one that lies in the bundle is taken by itself.
     symptom
         As for diagnose.
     baseline
@@ -93,8 +97,9 @@ def report(
         if not keep_text and not is_stored(sources):
             hide_names(view)
         incident, good = windows_of(view, from_, to, baseline, tz)
-        d = diagnose(view, symptom, incident=incident, baseline=good, sources=sources)
-        shown = [*drawings(view, d, sources), *_after(view, d, after, keep_text)]
+        decided = decision_of(sources, decision)
+        d = answered(diagnose(view, symptom, incident=incident, baseline=good, sources=sources), decided)
+        shown = [*drawings(view, d, decided), *_after(view, d, after)]
         written = _pictures(shown, pictures, theme, lang) if pictures else []
         if output is not None and picture is not None:
             written.append(_write(output, one(shown, picture, output.suffix, theme, lang)))
@@ -105,11 +110,45 @@ def report(
     return 0
 
 
-def drawings(view: View, d: Diagnosis, sources: Sequence[str]) -> list[Picture]:
-    """The pictures of a diagnosed view; with those of a decision where the bundle holds one."""
+def drawings(view: View, d: Diagnosis, decided: Decided | None = None) -> list[Picture]:
+    """The pictures of a diagnosed view, and those of a decision on it."""
     from ridgeline.facts.pictures import pictures
+    from ridgeline.report.page.decision import pictures_of
 
-    return list(pictures(view, d))
+    return [*pictures(view, d), *(pictures_of(decided[1], decided[0]) if decided else ())]
+
+
+def decision_of(sources: Sequence[str], given: Path | None = None) -> Decided | None:
+    """(path, decision) as given, or as it lies in the bundle. Raises InputError where it cannot be read."""
+    import json
+
+    from ridgeline.model.errors import InputError
+
+    path = given / "decision.json" if given is not None and given.is_dir() else given
+    if path is None:
+        lying = [Path(s) / "decision.json" for s in sources]
+        path = next((p for p in lying if p.is_file()), None)
+    if path is None:
+        return None
+    try:
+        return str(path), json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as e:
+        raise InputError(f"{path}: cannot be read ({e}); run `ridgeline decide` again") from e
+
+
+def answered(d: Diagnosis, decided: Decided | None) -> Diagnosis:
+    """The diagnosis with what the decision says on rung A5, where it decides on the first finding."""
+    from dataclasses import replace
+
+    from ridgeline.model.fact import Statement
+
+    told = decided[1] if decided else {}
+    if not isinstance(told, dict) or not d.findings or told.get("cause") != d.findings[0].cause:
+        return d
+    said = Statement("a5.decided", (("sentence", str(told.get("sentence", ""))),))
+    state: State = "cannot-tell" if told.get("verdict") == "no-traffic" else "answered"
+    rungs = tuple(replace(a, state=state, answer=said) if a.rung == "A5" else a for a in d.ladder)
+    return replace(d, ladder=rungs)
 
 
 def gathered(view: View, d: Diagnosis, shown: Sequence[Picture], lang: str) -> Page:
@@ -165,7 +204,7 @@ def _check(output: Path | None, picture: str | None, pictures: Path | None) -> N
         raise InputError(f"-o {output}: write .html, or name a picture with --picture for .svg and .png")
 
 
-def _after(view: View, d: Diagnosis, after: str | None, keep_text: bool) -> list[Picture]:
+def _after(view: View, d: Diagnosis, after: str | None) -> list[Picture]:
     """Latency of the incident beside that of the evidence from after a fix."""
     if after is None:
         return []
@@ -175,7 +214,8 @@ def _after(view: View, d: Diagnosis, after: str | None, keep_text: bool) -> list
     from ridgeline.facts.pictures.times import Side, latency, sides
 
     then: Side = ("after", "after", open_sources([after]), None)
-    return [replace(latency(view, [*sides(view.window(d.incident, d.baseline)), then]), name="before-after")]
+    before = sides(view.window(d.incident, d.baseline))[::-1]  # the incident first: it is what the fix is held against
+    return [replace(latency(view, [*before, then]), name="before-after")]
 
 
 def _pictures(shown: Sequence[Picture], folder: Path, theme: Theme, lang: str) -> list[tuple[Path, int]]:

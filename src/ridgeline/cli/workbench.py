@@ -51,13 +51,15 @@ class Workbench:
 
     def story(self) -> Page:
         """Everything that the diagnosis tells; waits for it."""
-        from ridgeline.cli.report import drawings, gathered
+        from ridgeline.cli.report import answered, decision_of, drawings, gathered
         from ridgeline.facts.points import ready
 
         with self._drawing:
             ready(self.view)
         with self._making:
-            return gathered(self.view, self.diagnosis, drawings(self.view, self.diagnosis, self.sources), self.lang)
+            decided = decision_of(self.sources)
+            d = answered(self.diagnosis, decided)
+            return gathered(self.view, d, drawings(self.view, d, decided), self.lang)
 
     def facets(self) -> dict[str, Any]:
         """Span of time, ranks, keys."""

@@ -79,22 +79,23 @@ class Stacks:
 
 @dataclass(frozen=True)
 class Range:
-    """A value with its interval."""
+    """A value with its interval; None where too few make one."""
 
     name: str
     tone: Tone
     value: float
-    low: float
-    high: float
+    low: float | None
+    high: float | None
 
 
 @dataclass(frozen=True)
 class Ranges:
-    """Values with intervals, one below the other; `usual` is what holds for all."""
+    """Values with intervals, one below the other; `usual` is what holds for all (or held before: `usual_name`)."""
 
     unit: Unit
     rows: tuple[Range, ...]
     usual: float | None = None
+    usual_name: str = "all requests"
 
 
 @dataclass(frozen=True)

@@ -45,8 +45,17 @@ PICTURES: Final[dict[str, str]] = {
     "picture.prefix.title": "What became of the prompt tokens",
     "picture.prefix": "{hit} were found in the cache; most of the loss ({lost} of all tokens) is {reason}.",
     "picture.simulation.title": "The same traffic under other settings",
-    "picture.simulation": (
-        "Simulated p99 TTFT: {best} with {setting}, {baseline} as it was. {trust}"
+    "picture.simulation.trusted": "Simulated {figure}: {best} with {setting}, {baseline} as it was.",
+    "picture.simulation.untrusted": (
+        "Simulated {figure}: {best} with {setting}, {baseline} as it was. Not to be trusted: the simulator does not "
+        "reproduce what was observed (see below)."
+    ),
+    "picture.fidelity.title": "The simulator against what was observed",
+    "picture.fidelity.trusted": (
+        "Error of the simulated baseline over {n} requests, within the bound; the largest is {share} at {span}."
+    ),
+    "picture.fidelity.untrusted": (
+        "Error of the simulated baseline over {n} requests; the largest is {share} at {span}. Beyond the bound: {why}."
     ),
     "picture.differs.title": "What differs in the selection",
     "picture.differs": (
@@ -145,6 +154,9 @@ LABELS: Final[dict[str, str]] = {
     "label.all": "all",
     "label.selection": "selection",
     "label.limit": "limit",
+    "label.all requests": "all requests",
+    "label.as it was": "as it was",
+    "label.as observed": "as observed",
     "label.requests": "requests",
     "label.slow": "slow",
     "label.its normal twin": "its twin",

@@ -32,7 +32,13 @@ PICTURES: Final[dict[str, str]] = {
     "picture.prefix.title": "提示 token 的去向",
     "picture.prefix": "{hit} 命中缓存；损失最大的一项（占全部 token 的 {lost}）是 {reason}。",
     "picture.simulation.title": "同样的流量，不同的设置",
-    "picture.simulation": "模拟的 p99 TTFT：{setting} 为 {best}，原设置为 {baseline}。{trust}",
+    "picture.simulation.trusted": "模拟的 {figure}：{setting} 为 {best}，原设置为 {baseline}。",
+    "picture.simulation.untrusted": (
+        "模拟的 {figure}：{setting} 为 {best}，原设置为 {baseline}。不可信：模拟器未能重现观测结果（见下图）。"
+    ),
+    "picture.fidelity.title": "模拟器与观测的对照",
+    "picture.fidelity.trusted": "在 {n} 个请求上模拟基线的误差，均在界限之内；最大为 {span} 的 {share}。",
+    "picture.fidelity.untrusted": "在 {n} 个请求上模拟基线的误差；最大为 {span} 的 {share}。超出界限：{why}。",
     "picture.differs.title": "所选范围有何不同",
     "picture.differs": (
         "{n} 个请求中有 {picked} 个在所选范围内（{usual}）；{name} 中占 {share}，占所选范围的 {hit}。横条为 95 % 区间。"
@@ -128,6 +134,9 @@ LABELS: Final[dict[str, str]] = {
     "label.all": "全部",
     "label.selection": "所选",
     "label.limit": "上限",
+    "label.all requests": "全部请求",
+    "label.as it was": "原设置",
+    "label.as observed": "观测值",
     "label.requests": "个请求",
     "label.slow": "慢",
     "label.its normal twin": "相似的正常请求",

@@ -37,7 +37,8 @@ FAULTS: Final = """() => {
   for (const e of document.querySelectorAll('svg:not([role=img])'))
     if (e.getAttribute('aria-hidden') !== 'true') out.push('svg neither named nor hidden');
   for (const e of document.querySelectorAll('select,input,button,textarea'))
-    if (!(e.labels?.length || e.textContent.trim() || e.getAttribute('aria-label'))) out.push('control without a name: ' + e.id);
+    if (!(e.labels?.length || e.textContent.trim() || e.getAttribute('aria-label')))
+      out.push('control without a name: ' + e.id);
   for (const e of document.querySelectorAll('a[href^="#"]'))
     if (!document.getElementById(decodeURIComponent(e.hash.slice(1)))) out.push('link to nothing: ' + e.hash);
   for (const e of document.querySelectorAll('th')) if (!e.scope) out.push('th without scope');
@@ -58,8 +59,9 @@ FAULTS: Final = """() => {
     const style = getComputedStyle(e), svg = e instanceof SVGElement;
     const [a, b] = [light(rgb(svg ? style.fill : style.color)), light(ground(e))];
     const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
-    const big = parseFloat(style.fontSize) >= 24 || (parseFloat(style.fontSize) >= 18.66 && Number(style.fontWeight) >= 700);
-    if (ratio < (big ? 3 : 4.5)) out.push(`contrast ${ratio.toFixed(2)}: ${e.tagName} ${e.textContent.trim().slice(0, 40)}`);
+    const px = parseFloat(style.fontSize), big = px >= 24 || (px >= 18.66 && Number(style.fontWeight) >= 700);
+    if (ratio < (big ? 3 : 4.5))
+      out.push(`contrast ${ratio.toFixed(2)}: ${e.tagName} ${e.textContent.trim().slice(0, 40)}`);
   }
   return out;
 }"""
@@ -89,7 +91,7 @@ def chromium() -> Iterator[Any]:
 
 @contextmanager
 def opened(browser: Any, url: str, scheme: str = "light", own: str = "") -> Iterator[tuple[Any, Heard]]:
-    """A page at `url`; every request that does not begin with `own` (or is not the file itself) is noted and stopped."""
+    """A page at `url`; every request that is neither the file itself nor begins with `own` is noted and stopped."""
     context = browser.new_context(color_scheme=scheme, viewport={"width": 1240, "height": 1400})
     page, heard = context.new_page(), Heard()
     page.on("console", lambda m: heard.console.append(f"{m.type}: {m.text}"))

@@ -28,7 +28,7 @@ HOSTILE: Final = (
 
 def made(view: View, sources: tuple[str, ...] = ("x",), lang: str = "en") -> tuple[Diagnosis, list[Picture], bytes]:
     d = diagnose(view, sources=sources)
-    shown = drawings(view, d, sources)
+    shown = drawings(view, d)
     return d, shown, html(gathered(view, d, shown, lang))
 
 

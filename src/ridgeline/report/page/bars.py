@@ -49,23 +49,27 @@ def stacks(drawing: Stacks, say: Say) -> tuple[float, str]:
 
 
 def ranges(drawing: Ranges, say: Say) -> tuple[float, str]:
-    """(height, body): a dot with its interval for each row; a line where all lie."""
+    """(height, body): a dot with its interval for each row; a line where all lie, or lay before."""
     top, left = 30.0, 330.0
     bottom = top + 30.0 * len(drawing.rows)
-    high = max([*(r.high for r in drawing.rows), drawing.usual or 0.0])
-    x = Scale(0.0, min(1.0, high * 1.1) or 1.0, left, RIGHT)
+    ends = [v for r in drawing.rows for v in (r.low, r.value, r.high) if v is not None] + [drawing.usual or 0.0, 0.0]
+    x = Scale(min(ends) * 1.05, max(ends) * 1.08 or 1.0, left, RIGHT)
     body = x_axis(x, drawing.unit, bottom, top, 6)
     if drawing.usual is not None:
-        body += tag("line", class_="cap", x1=x(drawing.usual), x2=x(drawing.usual), y1=top - 4, y2=bottom)
-        words = f"{say('all requests')}: {units.shown(drawing.usual, drawing.unit)}"
-        body += text(x(drawing.usual), top - 10, words, "t s", "middle")
+        at = x(drawing.usual)
+        body += tag("line", class_="cap", x1=at, x2=at, y1=top - 4, y2=bottom)
+        words = f"{say(drawing.usual_name)}: {units.shown(drawing.usual, drawing.unit)}"
+        body += text(min(at, WIDTH - 90), top - 10, words, "t s", "middle")
     for k, row in enumerate(drawing.rows):
         y = top + 30.0 * k + 15
         body += text(left - 12, y + 4, row.name, "t b" if row.tone == "marked" else "t", "end", 44)
-        body += tag("line", class_=f"line {row.tone}", x1=x(row.low), x2=x(row.high), y1=y, y2=y)
-        body += tag("circle", title(f"{row.name}: {units.shown(row.value, drawing.unit)}"), class_=f"dot {row.tone}",
-                    cx=x(row.value), cy=y, r=5)  # fmt: skip
-        body += text(x(row.high) + 8, y + 4, units.shown(row.value, drawing.unit), "t b")
+        if row.low is not None and row.high is not None:
+            body += tag("line", class_=f"line {row.tone}", x1=x(row.low), x2=x(row.high), y1=y, y2=y)
+        told = units.shown(row.value, drawing.unit)
+        body += tag(
+            "circle", title(f"{row.name}: {told}"), class_=f"dot {row.tone}", cx=x(row.value), cy=y, r=5
+        )  # fmt: skip
+        body += text(x(max(row.value, row.high or row.value)) + 8, y + 4, told, "t b")
     return bottom + 26, body
 
 

@@ -12,7 +12,7 @@ from ridgeline.model.diagnosis import Diagnosis
 # The rung that a picture answers with.
 RUNG_OF: Final = {
     "heat": "A0", "latency": "A0", "ranks": "A1", "slices": "A2", "classes": "A3", "waterfall": "A3", "pair": "B3",
-    "prefix": "D1", "simulation": "A5", "before-after": "A5",
+    "prefix": "D1", "simulation": "A5", "fidelity": "A5", "before-after": "A5",
 }  # fmt: skip
 ELSEWHERE: Final = {"B3": "A2", "D1": "A3"}  # where the ladder did not take that branch
 MOST_CELLS: Final = 24_000  # of rows behind figures; one more costs about 60 bytes
