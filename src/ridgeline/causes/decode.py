@@ -18,16 +18,15 @@ CAUSES: Final = (
             must("change", ">=", 1.25, of="batch_size"),
             must("change", ">=", 1.2, of="step_s"),
             must("step_excess", "<", 1.25),
+            # Batches also grow where requests merely stay longer for another reason: more must be asked of decode.
+            must("change", ">=", 1.12, of="decode_demand"),
         ),
-        supporting=(
-            helps("change", ">=", 1.2, of="seconds", what="tpot_s"),
-            helps("change", ">=", 1.1, of="arrival_rate"),
-        ),
+        supporting=(helps("change", ">=", 1.2, of="seconds", what="tpot_s"),),
         absent=(
             never("change", "<=", 0.8, of="accept_length"),
             # More to prefill for each request makes stays longer and batches fuller: then that is the cause.
             never("change", ">=", 1.3, of="fresh_tokens"),
-            never("prefill_excess", ">=", 1.4),
+            never("prefill_excess", ">=", 1.25),
         ),
         twins=(Twin("decode.regression", must("step_excess", "<", 1.25)),),
         comparative=True,
@@ -63,7 +62,10 @@ CAUSES: Final = (
             never("tokens_stop", "is", True),
             never("streams_paused", "is", True),
         ),
-        twins=(Twin("decode.batch-growth", must("step_excess", ">=", 1.4)),),
+        twins=(
+            Twin("decode.batch-growth", must("step_excess", ">=", 1.4)),
+            Twin("queue.scheduler-overhead", must("device_busy", ">", 0.75)),
+        ),
         explains=(
             "queue.arrival-overload",
             "queue.burst",

@@ -117,7 +117,14 @@ CAUSES: Final = (
         supporting=(helps("transfer_failures", "==", 0),),
         absent=(never("stuck_transfers", ">=", 1), never("transfer_failures", ">=", 3)),
         twins=(Twin("disagg.prealloc", must("sides", "in", ("prefill", "decode"))),),
-        explains=("queue.arrival-overload", "memory.saturation"),
+        explains=(
+            "queue.arrival-overload",
+            "memory.saturation",
+            "disagg.transfer-slow",
+            "decode.batch-growth",
+            "frontend.blocked-loop",
+            "disagg.prealloc",
+        ),
         remedies=(Remedy("fix", "move servers from the idle side to the busy one", None, True),),
         source_entry=("the deployment",),
         route="simulate",
@@ -132,6 +139,14 @@ CAUSES: Final = (
             must("told_aborts", ">=", 1),
         ),
         supporting=(helps("pd_queue", ">=", 1, queue="prealloc"),),
+        explains=(
+            "memory.leak",
+            "memory.saturation",
+            "disagg.prealloc",
+            "client.cancelled",
+            "queue.arrival-overload",
+            "fault.abort",
+        ),
         remedies=(
             Remedy(
                 "fix",

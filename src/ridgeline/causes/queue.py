@@ -78,7 +78,6 @@ CAUSES: Final = (
             never("stands_still", "is", True),
             never("behind_giants", "is", True),
         ),
-        explains=("queue.limit-rejected",),
         remedies=(
             Remedy(
                 "prevent", "smooth arrivals at the gateway or keep headroom for the burst", None, False, None, "cost"
@@ -246,9 +245,19 @@ CAUSES: Final = (
         id="queue.never-fits",
         looks_like="A request that can never be admitted waits, or is refused each time.",
         differs="The size of the request itself exceeds a limit; more capacity at the same limit does not help.",
-        required=(must("event_count", ">=", 1, kinds="request-too-large"),),
+        required=(must("unfittable", "is", True),),
         supporting=(helps("waiting_share", ">", 0), helps("usage", "<", 0.9)),
-        explains=("client.request-config",),
+        absent=(never("stands_still", "is", True),),
+        twins=(Twin("fault.hang", must("unfittable", "is", True)),),
+        explains=(
+            "client.request-config",
+            "queue.arrival-overload",
+            "queue.over-reservation",
+            "queue.head-of-line",
+            "queue.burst",
+            "queue.limit-rejected",
+            "client.cancelled",
+        ),
         remedies=(
             Remedy("fix", "raise the pool or the context limit, or reject such requests at the gateway", None, True),
         ),
@@ -262,7 +271,7 @@ CAUSES: Final = (
         differs="The refusals are the fault seen by users; what fills the queue is another cause, where one is found.",
         required=(must("refused", ">=", 3),),
         supporting=(helps("queue_pressure", ">=", 0.2), helps("outcome_share", ">=", 0.01, what="rejected")),
-        explains=(),
+        explains=("queue.burst",),  # a higher limit would have let it wait: what comes is not too much
         remedies=(
             Remedy("mitigate-now", "retry with backoff at the gateway", None, False, None, "more load"),
             Remedy(
@@ -277,9 +286,19 @@ CAUSES: Final = (
         id="queue.scheduler-overhead",
         looks_like="The device idles while requests run: the scheduler's own work fills the time.",
         differs="Steps are long although the device is busy for a small part of each.",
-        required=(must("device_busy", "<=", 0.6),),
-        supporting=(helps("queue_pressure", ">=", 0.2), helps("step_excess", ">=", 1.3)),
-        absent=(never("stands_still", "is", True),),
+        required=(must("device_busy", "<=", 0.75),),
+        supporting=(helps("step_excess", ">=", 1.3), helps("change", ">=", 1.2, of="seconds", what="tpot_s")),
+        absent=(never("stands_still", "is", True), never("change", ">=", 0.9, of="device_busy")),
+        twins=(Twin("decode.regression", must("device_busy", "<=", 0.75)),),
+        explains=(
+            "decode.regression",
+            "prefill.regression",
+            "decode.batch-growth",
+            "queue.arrival-overload",
+            "queue.burst",
+            "queue.running-cap",
+            "memory.saturation",
+        ),
         remedies=(
             Remedy(
                 "fix", "keep overlap scheduling on and lower per-step work (logprobs, grammar, many stops)", None, True

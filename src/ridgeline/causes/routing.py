@@ -18,6 +18,10 @@ OVERALL: Final = (
     "memory.retraction-storm",
     "memory.pool-misconfigured",
     "decode.batch-growth",
+    "decode.prefill-interference",
+    "cache.eviction",
+    "prefill.regression",
+    "decode.regression",
     "prefill.prompt-mix",  # a key that brings long prompts moves the mix of the whole service
 )
 

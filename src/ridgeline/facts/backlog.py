@@ -20,6 +20,7 @@ from ridgeline.facts.queue import (
 from ridgeline.facts.requests import reserve_ratio, seconds, slice_share
 from ridgeline.model.fact import Fact
 
+SELDOM: Final = 0.1  # share of the time with a queue: a server that is asked for too much has one nearly always
 RUSH_S: Final = 120.0  # what came and went within two minutes is a burst
 
 BACKLOG: Final = """
@@ -139,6 +140,10 @@ def overload(view: View) -> Fact:
         return restated(capped, False, "", "at_cap_share")
     if full.value is True:
         return restated(full, False, "", "usage_when_queued")
+    stood = waiting_share(view)
+    if stood.value is not None and stood.value < SELDOM:
+        # Where more comes in than is served, somebody waits nearly always.
+        return restated(stood, False, "", "waiting_share")
     grown, work, motion = change(view, "arrival_rate"), backlog_s(view), queue_motion(view)
     if grown.value is not None and grown.value >= 1.3:
         # A short rush that empties again is a burst; a queue that ends with the incident itself was load.

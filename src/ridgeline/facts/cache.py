@@ -7,6 +7,7 @@ from typing import Final
 
 from ridgeline.bundle.view import View
 from ridgeline.facts.make import bounds, found, lacking, restated, rounded
+from ridgeline.facts.points import ready
 from ridgeline.model.fact import Fact
 
 HOW_HITS: Final = "cached_tokens of requests, cached_tokens_total, or #cached-token of prefill lines"
@@ -155,7 +156,11 @@ WITH rows AS (
     WHERE s.name = 'cache_hit_rate' AND ($since::DOUBLE IS NULL OR m.ts >= $since) AND ($until::DOUBLE IS NULL
         OR m.ts <= $until)
 )
-SELECT count(*) AS n, count(*) FILTER (WHERE value <= 0.001) AS zeros, max(value) AS most,
+SELECT count(*) AS n, count(*) FILTER (WHERE value <= 0.001) AS zeros,
+    (SELECT avg(CASE WHEN cached_tokens = 0 THEN 1.0 ELSE 0.0 END) FROM asks
+     WHERE cached_tokens IS NOT NULL AND prompt_tokens > 0 AND NOT coalesce(probe, false)
+         AND ($since::DOUBLE IS NULL OR received_ts >= $since) AND ($until::DOUBLE IS NULL OR received_ts <= $until))
+        AS missed,
     (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
      FROM (SELECT source, min(line) AS a, max(line) AS b FROM rows GROUP BY source)) AS cites
 FROM rows
@@ -163,12 +168,16 @@ FROM rows
 
 
 def gauge_against_hits(view: View) -> Fact:
-    """How far the scraped gauge cache_hit_rate (median 0 for most scrapes) lies below the ratio of real tokens."""
-    n, zeros, _most, cites = view.one(GAUGE_ZERO, bounds(view))
+    """How far the scraped gauge cache_hit_rate lies below the ratio of real tokens where it reads 0; else 0.
+
+    It reads 0 in most scrapes, or in a quarter of them and at least twice as often as requests themselves find nothing.
+    """
+    n, zeros, missed, cites = ready(view).one(GAUGE_ZERO, bounds(view))
     real = hit_ratio(view)
     if n < 3 or real.value is None:
         return lacking("the gauge beside cached tokens", HOW_HITS, n)
-    value = real.value if zeros >= 0.7 * n else 0.0
+    often = zeros >= 0.25 * n and missed is not None and zeros >= 2 * missed * n
+    value = real.value if often or zeros >= 0.7 * n else 0.0
     return found(view, value, "share", n, cites, zeros=zeros, real=rounded(real.value))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from ridgeline.bundle.view import View
+from ridgeline.facts.backlog import prefill_fill
 from ridgeline.facts.change import change
 from ridgeline.facts.events import event_count
 from ridgeline.facts.make import bounds, found, lacking, restated, rounded
@@ -261,11 +262,17 @@ FROM rows
 
 
 def sides(view: View) -> Fact:
-    """Which PD side is saturated while the other has room: prefill, decode, both or neither."""
+    """Which PD side is saturated while the other has room: prefill, decode, both or neither.
+
+    Prefill is: four wait, or its batches are full while anybody waits (what it cannot compute then waits as well in
+    decode's transfer queue, whose KV has not been made yet).
+    """
     n_prefill, n_decode, p_wait, d_wait, d_usage, d_fill, cites = ready(view).one(SIDES, bounds(view))
     if n_prefill < 3 or n_decode < 3:
         return lacking("both sides of the pair", HOW_PD, n_prefill + n_decode)
-    prefill, decode = p_wait >= 4, d_wait >= 4 and max(d_usage or 0, d_fill or 0) >= 0.8
+    fill = prefill_fill(view)
+    full = fill.value is not None and fill.n >= 20 and fill.value >= 0.9
+    prefill, decode = p_wait >= 4 or full, d_wait >= 4 and max(d_usage or 0, d_fill or 0) >= 0.8
     value = "both" if prefill and decode else "prefill" if prefill else "decode" if decode else "neither"
     return found(
         view,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from ridgeline.bundle.view import View
+from ridgeline.facts.head import STANDS_S, head_blocked
 from ridgeline.facts.make import bounds, found, lacking, restated, rounded
 from ridgeline.facts.points import ready
 from ridgeline.model.fact import Fact
@@ -243,7 +244,9 @@ def stands_still(view: View) -> Fact:
     if frozen.value is not None and frozen.value >= 30 and dict(frozen.statement.figures)["arrived"]:
         return restated(frozen, True, "", "hang.frozen")
     if silent.value is not None and silent.value >= 3:
-        return restated(silent, True, "", "hang.silent")
+        # A scheduler that goes on counting a growing queue is alive: it admits nothing.
+        alive = (head_blocked(view).value or 0) >= STANDS_S
+        return restated(silent, not alive, "", "hang.alive" if alive else "hang.silent")
     if dog.value is None and frozen.value is None:
         return lacking("a watchdog line, or repeated scrapes", "the server log, or /v1/loads polled for a minute")
     return restated(dog if dog.value is not None else frozen, False, "", "hang.none")

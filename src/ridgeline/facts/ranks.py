@@ -34,11 +34,11 @@ FROM places
 
 
 def free_places(view: View) -> Fact:
-    """Share of ranks or replicas without a queue worth the name while one of them queues at least five requests."""
+    """Share of ranks or replicas without a queue worth the name while one of them queues at least two requests."""
     places, n, most, total, place, busy, usage, free, idle, roles, cites = ready(view).one(BACKLOG, bounds(view))
     if places < 2 or roles > 1:
         return lacking("the queue of each rank or replica", HOW_RANKS, n or 0)
-    value = free / places if most >= 5 else 0.0
+    value = free / places if most >= 2 else 0.0
     return found(
         view,
         value,
@@ -56,28 +56,59 @@ def free_places(view: View) -> Fact:
     )
 
 
+# What a rank got is what left it and what piled up there: a request that never ended has no rank. Where one place
+# queues, its share counts; else the largest. What is prefilled costs more than what is decoded in a shared step, so
+# that of the tokens whichever kind is the more uneven counts.
 ARRIVALS: Final = """
 WITH rows AS (
-    SELECT concat_ws(' ', server, 'DP' || coalesce(dp_rank, dp_rank_asked), worker) AS place,
-        greatest(coalesce(prompt_tokens, 0) - coalesce(cached_tokens, 0), 0) + coalesce(completion_tokens, 0) AS tokens,
-        prompt_tokens, source, line
+    SELECT coalesce(server, '') AS server, coalesce(dp_rank, dp_rank_asked) AS rank, worker,
+        greatest(coalesce(prompt_tokens, 0) - coalesce(cached_tokens, 0), 0) AS fresh,
+        coalesce(completion_tokens, 0) AS made, source, line
     FROM asks
-    WHERE NOT coalesce(probe, false) AND coalesce(dp_rank, dp_rank_asked) IS NOT NULL OR worker IS NOT NULL
+    WHERE NOT coalesce(probe, false)
+        AND (coalesce(dp_rank, dp_rank_asked) IS NOT NULL OR worker IS NOT NULL
+            OR (coalesce(role, 'unified') NOT IN ('prefill', 'decode')
+                AND (SELECT count(DISTINCT server) FROM asks) > 1))
         AND ($since::DOUBLE IS NULL OR received_ts >= $since) AND ($until::DOUBLE IS NULL OR received_ts <= $until)
 ),
-places AS (SELECT place, count(*) AS n, sum(tokens) AS tokens FROM rows GROUP BY place)
-SELECT count(*) AS places, sum(n)::BIGINT AS n, max(n) / avg(n) AS by_requests, max(tokens) / nullif(avg(tokens),
-    0) AS by_tokens,
-    arg_max(place, n) AS place, arg_max(place, tokens) AS token_place,
+queues AS (
+    SELECT coalesce(server, '') AS server, dp_rank AS rank, avg(waiting) AS waiting,
+        greatest(arg_max(waiting + coalesce(busy, 0), ord) - arg_min(waiting + coalesce(busy, 0), ord), 0) AS piled
+    FROM lane
+    WHERE waiting IS NOT NULL
+        AND ($since::DOUBLE IS NULL OR ts >= $since) AND ($until::DOUBLE IS NULL OR ts <= $until)
+    GROUP BY ALL
+),
+seen AS (
+    SELECT server, rank, worker, count(*) AS n, avg(fresh + made) AS tokens, avg(fresh) AS fresh FROM rows GROUP BY ALL
+),
+places AS (
+    SELECT concat_ws(' ', nullif(s.server, ''), 'DP' || s.rank, s.worker) AS place, q.waiting,
+        s.n + CASE WHEN s.rank IS NULL THEN 0 ELSE coalesce(q.piled, 0) END AS n,
+        (s.n + CASE WHEN s.rank IS NULL THEN 0 ELSE coalesce(q.piled, 0) END) * s.tokens AS tokens,
+        (s.n + CASE WHEN s.rank IS NULL THEN 0 ELSE coalesce(q.piled, 0) END) * s.fresh AS fresh
+    FROM seen s LEFT JOIN queues q ON q.server = s.server AND q.rank IS NOT DISTINCT FROM s.rank
+),
+fair AS (SELECT avg(n) AS n, nullif(avg(tokens), 0) AS tokens, nullif(avg(fresh), 0) AS fresh FROM places),
+scored AS (
+    SELECT place, p.n / f.n AS by_requests, greatest(p.tokens / f.tokens, p.fresh / f.fresh) AS by_tokens,
+        waiting >= 2 AND waiting = (SELECT max(waiting) FROM places) AS queued
+    FROM places p, fair f
+)
+SELECT (SELECT count(*) FROM places) AS places, (SELECT count(*) FROM rows) AS n,
+    coalesce(max(by_requests) FILTER (WHERE queued), max(by_requests)) AS by_requests,
+    coalesce(max(by_tokens) FILTER (WHERE queued), max(by_tokens)) AS by_tokens,
+    coalesce(max(place) FILTER (WHERE queued), arg_max(place, by_requests)) AS place,
+    coalesce(max(place) FILTER (WHERE queued), arg_max(place, by_tokens)) AS token_place,
     (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
      FROM (SELECT source, min(line) AS a, max(line) AS b FROM rows GROUP BY source)) AS cites
-FROM places
+FROM scored
 """
 
 
 def arrival_skew(view: View, by: str = "requests") -> Fact:
-    """Arrivals at the busiest rank over the fair share, counted in requests or in tokens to compute."""
-    places, n, by_requests, by_tokens, place, token_place, cites = view.one(ARRIVALS, bounds(view))
+    """Arrivals at the rank that queues (else the busiest) over the fair share, in requests or in tokens to compute."""
+    places, n, by_requests, by_tokens, place, token_place, cites = ready(view).one(ARRIVALS, bounds(view))
     expected = _place_count(view)
     if not n or n < 20 or max(places, expected) < 2:
         return lacking(
@@ -175,26 +206,71 @@ SELECT count(*) AS n, count(DISTINCT worker) AS workers, max(worker) AS worker, 
 FROM picks
 """
 
+# What is left of the window's start may still be in a worker that left: its last stretch counts. A log says nothing of
+# an idle rank, so scrapes and load answers are asked where there are any.
 GONE: Final = """
-WITH rows AS (
-    SELECT place, ts, coalesce(busy, 0) + waiting AS load, source, line FROM lane
-    WHERE waiting IS NOT NULL AND ts IS NOT NULL
+WITH asked AS (
+    SELECT place, class, ts, coalesce(busy, 0) + waiting AS load, source, line FROM points
+    WHERE waiting IS NOT NULL AND ts IS NOT NULL AND coalesce(role, 'unified') NOT IN ('prefill', 'decode', 'client')
         AND ($since::DOUBLE IS NULL OR ts >= $since) AND ($until::DOUBLE IS NULL OR ts <= $until)
 ),
-places AS (SELECT place, count(*) AS n, max(load) AS most, max(ts) - min(ts) AS span_s FROM rows GROUP BY place)
-SELECT sum(n)::BIGINT AS n, count(*) AS places, count(*) FILTER (WHERE most = 0 AND span_s >= 20 AND n >= 5) AS empty,
-    min(place) FILTER (WHERE most = 0) AS place, max(most) AS most,
+rows AS (
+    SELECT * FROM asked
+    WHERE class IN ('scrape', 'loads', 'stats')
+        OR NOT EXISTS (SELECT 1 FROM asked WHERE class IN ('scrape', 'loads', 'stats'))
+),
+busy AS (SELECT place, max(ts) FILTER (WHERE load > 0) AS last, max(ts) AS seen FROM rows GROUP BY place),
+tails AS (
+    SELECT place, count(*) FILTER (WHERE ts > coalesce(last, 0)) AS n, any_value(seen - coalesce(last, 0)) AS idle_s,
+        max(ts) - min(ts) FILTER (WHERE ts > coalesce(last, 0)) AS span_s
+    FROM rows JOIN busy USING (place) GROUP BY place
+),
+places AS (
+    SELECT t.*, (SELECT avg(r.load) FROM rows r JOIN busy b ON b.place = t.place
+        WHERE r.place <> t.place AND r.ts > coalesce(b.last, 0)) AS others
+    FROM tails t
+)
+SELECT (SELECT count(*) FROM rows) AS n, count(*) AS places,
+    count(*) FILTER (WHERE n >= 5 AND span_s >= 20 AND others >= 1) AS empty,
+    min(place) FILTER (WHERE n >= 5 AND span_s >= 20 AND others >= 1) AS place,
+    (SELECT max(load) FROM rows) AS most,
     (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
      FROM (SELECT source, min(line) AS a, max(line) AS b FROM rows GROUP BY source)) AS cites
 FROM places
 """
 
 
+# The gateway's own word: unhealthy, removed, or behind an open circuit, at the end of the window.
+GATEWAY: Final = """
+WITH rows AS (
+    SELECT s.labels ->> 'worker' AS worker, m.ts, m.source, m.line,
+        CASE s.name WHEN 'worker_health' THEN m.value <= 0 ELSE m.value IN (1, -1) END AS away
+    FROM samples m JOIN series s USING (series)
+    WHERE s.name IN ('worker_health', 'worker_cb_state')
+        AND ($since::DOUBLE IS NULL OR m.ts >= $since) AND ($until::DOUBLE IS NULL OR m.ts <= $until)
+),
+workers AS (
+    SELECT worker, count(*) FILTER (WHERE away) AS hits, arg_max(away, ts) AS still,
+        max(ts) - min(ts) FILTER (WHERE away) AS span_s
+    FROM rows WHERE worker IS NOT NULL GROUP BY worker
+),
+gone AS (SELECT * FROM workers WHERE still AND hits >= 3 AND span_s >= 20)
+SELECT (SELECT count(*) FROM workers) AS workers, (SELECT count(*) FROM gone) AS away,
+    (SELECT min(worker) FROM gone) AS worker, count(*) AS n,
+    (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
+     FROM (SELECT source, min(line) AS a, max(line) AS b FROM rows WHERE away GROUP BY source)) AS cites
+FROM rows
+"""
+
+
 def missing_workers(view: View) -> Fact:
-    """Workers out of rotation: named in events, empty for twenty seconds beside loaded ones, or never a candidate.
+    """Workers out of rotation: said by the gateway, empty for twenty seconds beside loaded ones, never a candidate.
 
     A gateway that scores one single worker again and again, with no cached block to bind it, has no other to choose.
     """
+    known, away, worker, scrapes, cites = view.one(GATEWAY, bounds(view))
+    if away:
+        return found(view, away, "workers", scrapes, cites, key="workers.away", worker=worker, workers=known)
     n, workers, worker, cached, cites = view.one(PICKS, bounds(view))
     named = view.one(
         "SELECT count(*), max(source), min(line), max(line), max(peer) FROM events WHERE kind = 'worker-out'"

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from ridgeline.bundle.view import View
 from ridgeline.facts.cache import hit_ratio, page_loss, places_per_key
+from ridgeline.facts.events import event_count
 from ridgeline.facts.make import bounds, found, lacking, restated, rounded, spans_of
 from ridgeline.facts.memory import usage
 from ridgeline.facts.prompts import drifting_head, split_by_key
@@ -166,12 +167,50 @@ def content_changed(view: View) -> Fact:
         keys_split(view).value,
         None if full.value is None else full.value >= FULL,
         scattered(view).value,
+        tier_lost(view).value,
     )
     if any(others):
         return seen  # another reason stands: whether the prompts changed as well, only their content would tell
     if None in others[:1] + others[3:5]:
         return seen
     return restated(hit_ratio(view), True, "", "drift.left")
+
+
+STORED: Final = """
+WITH rows AS (
+    SELECT coalesce(cached_storage_tokens, 0) + coalesce(cached_host_tokens, 0) AS tier, cached_device_tokens,
+        source, line
+    FROM asks
+    WHERE cached_device_tokens IS NOT NULL AND prompt_tokens > 0 AND NOT coalesce(probe, false)
+        AND ($since::DOUBLE IS NULL OR received_ts >= $since) AND ($until::DOUBLE IS NULL OR received_ts <= $until)
+)
+SELECT count(*) AS n, avg(tier) AS tier, avg(cached_device_tokens) AS device,
+    (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
+     FROM (SELECT source, min(line) AS a, max(line) AS b FROM rows GROUP BY source)) AS cites
+FROM rows
+"""
+HOW_TIERS: Final = "cached_tokens_details of requests (--enable-cache-report, or the request log of 0.5.9 on)"
+
+
+def tier_lost(view: View) -> Fact:
+    """Whether what came from host or storage tiers no longer comes, while the device gives as much as before.
+
+    Where hits are not told apart by tier, failures of the store say it.
+    """
+    if view.baseline is None:
+        return lacking("a baseline", "--baseline FROM..TO, or evidence that also covers the time before")
+    n, now, device, cites = view.one(STORED, bounds(view))
+    before, then, device_then, _cites = view.one(STORED, bounds(view.window(view.baseline, None)))
+    if n < 20 or before < 20:
+        failed = event_count(view, "storage")
+        if failed.value:
+            return restated(failed, True, "", failed.statement.key or "event_count")
+        return lacking("hits by tier of requests in both windows", HOW_TIERS, min(n, before))
+    fell = then >= 0.05 * (then + device_then) and now <= 0.5 * then and device >= 0.8 * device_then
+    return found(
+        view, bool(fell), "", n, cites, now=rounded(now), then=rounded(then), device=rounded(device),
+        device_then=rounded(device_then),
+    )  # fmt: skip
 
 
 PLACES: Final = "SELECT count(DISTINCT concat_ws(' ', server, dp_rank)) FROM asks"

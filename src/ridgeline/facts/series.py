@@ -17,7 +17,9 @@ SERIES: Final = """
 WITH asked AS (
     SELECT received_ts AS ts, coalesce(ttft_s, first_token_ts - received_ts) AS ttft_s,
         coalesce(tpot_s, decode_s / nullif(completion_tokens - 1, 0)) AS tpot_s,
-        coalesce(e2e_s, finished_ts - received_ts) AS e2e_s, cached_tokens / nullif(prompt_tokens, 0) AS hit_share
+        coalesce(e2e_s, finished_ts - received_ts) AS e2e_s, cached_tokens / nullif(prompt_tokens, 0) AS hit_share,
+        CASE WHEN completion_tokens > 0 AND finish_reason IN ('stop', 'length')
+            THEN CASE WHEN finish_reason = 'stop' AND completion_tokens <= 2 THEN 1.0 ELSE 0.0 END END AS cut_short
     FROM asks WHERE received_ts IS NOT NULL AND NOT coalesce(probe, false)
 ),
 -- What only the client sees: its own delay before it sends, and the way through whatever stands before the engine.
@@ -33,6 +35,7 @@ raw AS (
     UNION ALL SELECT 'tpot_s', ts, tpot_s, 0.9 FROM asked
     UNION ALL SELECT 'e2e_s', ts, e2e_s, 0.9 FROM asked
     UNION ALL SELECT 'hit_share', ts, hit_share, 0.5 FROM asked
+    UNION ALL SELECT 'cut_short', ts, cut_short, NULL FROM asked
     UNION ALL SELECT 'client_ttft_s', ts, ttft_s, 0.9 FROM sent
     UNION ALL SELECT 'send_lag_s', ts, send_lag_s, 0.9 FROM sent
 ),
@@ -45,14 +48,15 @@ sized AS (
 ),
 binned AS (
     SELECT what, least(floor((ts - lo) / ((hi - lo) / bins)), bins - 1) AS bin, median(ts) AS ts,
-        CASE WHEN any_value(q) = 0.9 THEN quantile_cont(value, 0.9) ELSE median(value) END AS value
+        CASE any_value(q) WHEN 0.9 THEN quantile_cont(value, 0.9) WHEN 0.5 THEN median(value) ELSE avg(value) END
+            AS value
     FROM raw JOIN sized USING (what), span WHERE value IS NOT NULL AND hi > lo GROUP BY what, bin
 )
 SELECT what, list(ts ORDER BY ts), list(value ORDER BY ts) FROM binned GROUP BY what ORDER BY what
 """
 WORSE: Final = {
     "waiting": 1, "ttft_s": 1, "tpot_s": 1, "e2e_s": 1, "hit_share": -1, "accept_length": -1, "client_ttft_s": 1,
-    "send_lag_s": 1,
+    "send_lag_s": 1, "cut_short": 1,
 }  # fmt: skip
 
 

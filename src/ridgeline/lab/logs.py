@@ -18,6 +18,8 @@ from ridgeline.lab.shown import Seen
 from ridgeline.lab.traffic import CLIENTS, client_names
 
 HEALTH_EVERY_S: Final = 15.0
+HELD_S: Final = 30.0
+"""How long decode holds the KV of a request that was aborted, seconds."""
 BALANCER: Final = "10.9.9.2:51000"
 
 
@@ -75,6 +77,12 @@ def failure_lines(case: Case, seen: Seen) -> list[Line]:
         ts = case.base_ts + case.onset_s + 11.0
         hit = sum(r.state == "aborted" for r in seen.requests)
         out.append(disagg.peer_lost(server, ts, peer, hit))
+    if has(case, "deferred-release") and server.role == "decode":
+        out += [
+            disagg.deferred_release(server, r.received_ts + HELD_S, r.room or 0, HELD_S)
+            for r in seen.requests
+            if r.state == "cancelled" and r.received_ts >= case.base_ts + case.onset_s
+        ]
     if has(case, "staging") and server.role == "prefill":
         slow = [
             r

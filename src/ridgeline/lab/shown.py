@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ridgeline.lab.case import HORIZON_S, WARM_S, Case
+from ridgeline.lab.emit.meta import hash_text
 from ridgeline.lab.emit.model import Batch, Request, Retraction, Server
 from ridgeline.lab.emit.startup import LOAD_S
 from ridgeline.lab.front import after_stalls, returned, stalls
@@ -63,6 +64,21 @@ def accept_at(case: Case, settings_accept: float, t: float) -> float:
         if change.parameter == "accept_length":
             return max(1.0, settings_accept * case.strength(change.times))
     return settings_accept
+
+
+BUSY: Final = 96.0
+"""Per cent of a step in which the device runs where the scheduler's own work hides behind it."""
+
+
+def occupancy_at(case: Case, server: Server, t: float, step_s: float) -> float | None:
+    """What the device timer (0.5.23, switched on here) says of the steps before ``t``, per cent."""
+    if server.version != "0.5.23" or server.engine != "sglang":
+        return None
+    idle = 0.0
+    if case.fault.cause == "queue.scheduler-overhead" and not case.healthy and case.onset_s <= t < case.end_s:
+        idle = sum(case.strength(change.plus) for change in case.fault.changes)
+    noise = (hash_text(f"{case.seed}:{round(t * 1000)}") % 300) / 100
+    return max(2.0, BUSY * max(step_s - idle, 0.0) / max(step_s, 1e-6) - noise)
 
 
 def present(enter: Column, leave: Column, t: Column) -> Column:
@@ -284,7 +300,8 @@ def build_batches(
             Batch(case.base_ts + now, rank, "decode", running, int(row["v6"]), used, tps, graph,
                   prealloc=int(apart["prealloc"][at]) if server.role == "decode" else 0,
                   transfer=int(apart["transfer"][at]) if server.role == "decode" else 0,
-                  accept_length=accept, draft_tokens=settings.speculative_num_draft_tokens)
+                  accept_length=accept, draft_tokens=settings.speculative_num_draft_tokens,
+                  occupancy=occupancy_at(case, server, now, running / max(tps, 1e-3)))
         )  # fmt: skip
     return out
 

@@ -38,6 +38,13 @@ def burst(rows: Rows, case: Case, amount: float, on: Mask) -> Rows:
     return joined(rows, extra)
 
 
+def bursts(rows: Rows, case: Case, amount: float, on: Mask) -> Rows:
+    """``amount`` requests within two seconds, again every minute."""
+    for k, start in enumerate(np.arange(case.onset_s, case.end_s - 30.0, 60.0).tolist()):
+        rows = joined(rows, base_rows(case, amount / 2, f"bursts:{k}", start, start + 2.0))
+    return rows
+
+
 def thin(rows: Rows, case: Case, amount: float, on: Mask) -> Rows:
     """Only a share of the requests."""
     return picked(rows, rows["luck"] < amount)
@@ -253,7 +260,7 @@ def flushes(rows: Rows, case: Case, amount: float, on: Mask) -> Rows:
 
 
 STEPS: Final[dict[str, Step]] = {
-    "rate": rate, "rise": rise, "burst": burst, "thin": thin, "quiet": quiet, "repeat": repeat,
+    "rate": rate, "rise": rise, "burst": burst, "bursts": bursts, "thin": thin, "quiet": quiet, "repeat": repeat,
     "input_times": input_times, "output_times": output_times, "max_new": max_new, "no_limit": no_limit,
     "giant": giant, "long_prompts": long_prompts, "outlier": outlier, "never_fits": never_fits,
     "priorities": priorities, "high_priority_rate": high_priority_rate, "fresh_schemas": fresh_schemas,
@@ -262,7 +269,7 @@ STEPS: Final[dict[str, Step]] = {
     "long_on_rank": long_on_rank, "cancel": cancel, "storage_wait": storage_wait, "storage_hits": storage_hits,
     "storage_lost": storage_lost, "flushes": flushes,
 }  # fmt: skip
-ADDS: Final = frozenset({"rate", "rise", "high_priority_rate", "burst", "giant", "repeat"})
+ADDS: Final = frozenset({"rate", "rise", "high_priority_rate", "burst", "bursts", "giant", "repeat"})
 """Steps that add requests; they go first, so that the others see every request."""
 
 

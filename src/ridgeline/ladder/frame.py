@@ -18,7 +18,7 @@ DOUBT: Final = 0.05  # p-value of a step that still counts where its strength is
 SURE: Final = 1e-6  # a shift within the spread of its sides (latency tails under load) needs this p-value
 SMALL: Final = {
     "waiting": 2.0, "ttft_s": 0.05, "tpot_s": 0.002, "e2e_s": 0.1, "hit_share": 0.1, "accept_length": 0.1,
-    "client_ttft_s": 0.1, "send_lag_s": 0.2,
+    "client_ttft_s": 0.1, "send_lag_s": 0.2, "cut_short": 0.02,
 }  # fmt: skip
 
 
@@ -67,20 +67,44 @@ def _first_change(view: View) -> tuple[str, Window, Window] | None:
     for signal, (times, values) in series(view).items():
         if len(times) < 3 * MIN_SAMPLES:
             continue
+        points = change_points(times, values, min_strength=1.5, max_p=DOUBT)
         bad = [
             stretch
-            for stretch in _bad_stretches(change_points(times, values, min_strength=1.5, max_p=DOUBT), signal, reach[1] + 1e-6)
+            for stretch in _bad_stretches(points, signal, reach[1] + 1e-6)
             if stretch[1] - reach[0] >= MIN_BASELINE_S and stretch[2] - stretch[0] >= MIN_INCIDENT_S
         ]
         if bad:
             # The longest is the incident: a short bad moment before it is a moment.
             onset, before, ended = max(bad, key=lambda b: (b[2] - b[0], -b[0]))
+            onset, before = _foot(times, values, onset, before, points[0].before, signal)
             candidates.append((onset, before, ended, signal))
     if not candidates:
         return None
     onset, before, ended, signal = min(candidates, key=lambda c: (c[0], c[3]))
     ended = max([ended, *(c[2] for c in candidates if c[0] <= ended)])
     return signal, Window(reach[0], before), Window(onset, ended)
+
+
+def _foot(
+    times: Sequence[float], values: Sequence[float], onset: float, before: float, good: float, signal: str
+) -> tuple[float, float]:
+    """(onset, last good moment) at the foot of a slope: back from the step to the last value of the old level.
+
+    A step is put where it halves a slope. Values within a tenth of the shift of the old level, or too near it to
+    matter, belong to it; one that does among worse ones is noise.
+    """
+    split = next(i for i, at in enumerate(times) if at >= onset)
+    later = sorted(values[split : split + MIN_SAMPLES])
+    shift = abs(later[len(later) // 2] - good)
+    near = max(0.1 * shift, SMALL[signal])
+    back = split
+    while back >= 2 and sum((v - good) * WORSE[signal] > near for v in values[back - 2 : back + 1]) >= 2:
+        back -= 1
+    back = min(back + 1, split) if back < split else split
+    # The baseline must stay long enough to be one.
+    if back == split or times[back] - times[0] < MIN_BASELINE_S:
+        return onset, before
+    return times[back], times[back - 1]
 
 
 def _bad_stretches(points: Sequence[ChangePoint], signal: str, end: float) -> list[tuple[float, float, float]]:

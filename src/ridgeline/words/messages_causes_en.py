@@ -4,18 +4,18 @@ from typing import Final
 
 CAUSES: Final[dict[str, str]] = {
     "cause.queue.arrival-overload": (
-        "More arrives than is served: {queued__waiting:.3g} wait beside {queued__busy:.3g} running, although "
+        "More arrives than is served: {queued__waiting:#request} wait beside {queued__busy:.3g} running, although "
         "neither the running limit nor the pool holds them."
     ),
     "cause.queue.burst": (
         "A burst queued up to {queue_peak__value:#request} and drained by itself while nothing else changed."
     ),
     "cause.queue.running-cap": (
-        "{queued__waiting:.3g} wait while running stands at its limit of {at_cap_share__cap} "
+        "{queued__waiting:#request} wait while running stands at its limit of {at_cap_share__cap} "
         "({at_cap_share__basis})[[ and running requests fill only {usage_when_queued__usage:.0%} of the pool]]."
     ),
     "cause.queue.over-reservation": (
-        "{queued__waiting:.3g} wait although at {slack_share__hits} of {slack_share__n} load points with a queue "
+        "{queued__waiting:#request} wait although at {slack_share__hits} of {slack_share__n} load points with a queue "
         "neither the pool nor the batch was full[[: requests reserve {over_reserved__asked:.0f} output tokens on "
         "average and produce {over_reserved__got:.0f}]][[; admission needs {over_reserved__needed:.0f} tokens "
         "for the head of the queue and what the running ones may still write, and {over_reserved__free:.0f} are "
@@ -92,7 +92,7 @@ CAUSES: Final[dict[str, str]] = {
     ),
     "cause.decode.token-stall": "Requests stay in the batch and get no tokens for seconds at a time.",
     "cause.memory.saturation": (
-        "The pool is {usage_when_queued__usage:.0%} full while {queued__waiting:.3g} wait beside "
+        "The pool is {usage_when_queued__usage:.0%} full while {queued__waiting:#request} wait beside "
         "{queued__busy:.3g} running."
     ),
     "cause.memory.retraction-storm": (
@@ -119,7 +119,7 @@ CAUSES: Final[dict[str, str]] = {
     ),
     "cause.memory.pool-misconfigured": (
         "The pool holds only {pool_too_small__pool} tokens ({pool_too_small__basis})[[; it is "
-        "{pool_full__usage:.0%} full]] while {queued__waiting:.3g} wait beside {queued__busy:.3g} running."
+        "{pool_full__usage:.0%} full]] while {queued__waiting:#request} wait beside {queued__busy:.3g} running."
     ),
     "cause.cache.flushed": (
         "Only {change_hit_ratio__now:.0%} of prompt tokens hit, {change_hit_ratio__then:.0%} before: the cache "
@@ -212,8 +212,8 @@ CAUSES: Final[dict[str, str]] = {
         "from {hits_cost_time__hit_first:.0%} to {hits_cost_time__hit_last:.0%}]]."
     ),
     "cause.storage.tier-miss": (
-        "Host and storage tiers give {tier_lost__now:.3g} tokens a request, {tier_lost__then:.3g} before; the device's "
-        "own cache hits as it did."
+        "The tiers behind the device no longer give what they did[[: {tier_lost__now:.3g} tokens a request, "
+        "{tier_lost__then:.3g} before]][[: {event_count_storage__value:#failure} of the store]]."
     ),
     "cause.fault.hang": (
         "A scheduler stood still[[ ({stands_still__seconds:.3g} s without progress when its watchdog fired)]][[ "

@@ -42,6 +42,8 @@ def decode_text(server: Server, b: Batch) -> str:
         text += f"pre-allocated usage: {usage(server, b.prealloc_tokens)}, #prealloc-req: {b.prealloc}, "
         text += f"#transfer-req: {b.transfer}, #retracted-req: {b.retracted}, "
     text += f"cuda graph: {b.graph}, gen throughput (token/s): {b.tps:.2f}, #queue-req: {b.waiting}"
+    if b.occupancy is not None:
+        text += f", fwd occupancy: {b.occupancy:.2f}%"
     return text + (", " if server.at == 0 else "")
 
 

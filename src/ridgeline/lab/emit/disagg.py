@@ -63,6 +63,11 @@ def page_mismatch(server: Server, ts: float, prefill_page: int, decode_page: int
     )
 
 
+def deferred_release(server: Server, ts: float, room: int, after_s: float) -> Line:
+    """The KV of a request that was aborted was held until its time was up."""
+    return Line(ts, f"{prefix(server, ts, 0)}Deferred KV release for room {room} timed out after {after_s:.1f}s")
+
+
 def staging_failed(server: Server, ts: float, room: int, chunk: int, need: int, total: int) -> Line:
     """The staging ring is too small for a chunk."""
     return Line(

@@ -62,6 +62,7 @@ class Batch:
     prealloc_tokens: int = 0
     accept_length: float | None = None
     draft_tokens: int = 0
+    occupancy: float | None = None  # device time of wall time, per cent
 
 
 @dataclass(frozen=True)

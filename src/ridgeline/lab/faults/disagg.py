@@ -38,8 +38,8 @@ FAULTS: Final = (
         "disagg.ratio", "disagg.ratio",
         "There are too few prefill servers for the traffic: they queue while decode idles.",
         "prefill_waiting", "simulate",
-        traffic=(Traffic("rate", (3.3, 3.6, 4.0)), Traffic("output_times", (0.5, 0.5, 0.5))),
-        settings=(("max_total_num_tokens", 160_000),), needs=PD, versions=SGLANG,
+        traffic=(Traffic("rate", (3.6, 4.0, 4.6)), Traffic("output_times", (0.5, 0.5, 0.5))),
+        settings=(("max_total_num_tokens", 800_000), ("max_running_requests", 256)), needs=PD, versions=SGLANG,
         rules_out=("disagg.transfer-slow", "disagg.prealloc"),
     ),
     Fault(

@@ -21,8 +21,8 @@ FAULTS: Final = (
         "Outputs run longer than admission assumed: running requests are put back and computed again.",
         "decode_forward",
         "simulate",
-        traffic=(Traffic("output_times", (2.2, 3.0, 4.0)), Traffic("max_new", (2048, 2048, 2048))),
-        settings=(("max_total_num_tokens", 30_000), ("max_running_requests", 128), ("schedule_conservativeness", 0.2)),
+        traffic=(Traffic("output_times", (9.0, 12.0, 15.0)), Traffic("rate", (2.0, 2.3, 2.6))),
+        settings=(("max_total_num_tokens", 90_000), ("max_running_requests", 128), ("schedule_conservativeness", 0.4)),
         rules_out=("memory.leak", "queue.running-cap"),
     ),
     Fault(

@@ -19,7 +19,7 @@ FAULTS: Final = (
         "queue.arrival-overload", "queue.arrival-overload",
         "Requests arrive faster than prefill can compute them; the pool and the running cap are not the limit.",
         "prefill_waiting", "simulate",
-        traffic=(SHORT, Traffic("rate", (2.8, 3.1, 3.6))), settings=COMPUTE,
+        traffic=(SHORT, Traffic("rate", (3.2, 3.6, 4.2))), settings=COMPUTE,
         rules_out=("queue.running-cap", "memory.saturation", "prefill.regression"),
     ),
     Fault(
@@ -85,9 +85,9 @@ FAULTS: Final = (
     ),
     Fault(
         "queue.limit-rejected", "queue.limit-rejected",
-        "The queue limit refuses requests while a burst is worked off.",
+        "A queue limit far too low for the bursts that come: what the server could serve a moment later is refused.",
         "prefill_waiting", "config",
-        traffic=(SHORT, Traffic("rate", (3.0, 3.3, 3.8))), settings=(*COMPUTE, ("max_queued_requests", 12)),
+        traffic=(SHORT, Traffic("bursts", (22, 28, 36))), settings=(*COMPUTE, ("max_queued_requests", 6)),
         versions=SGLANG, rules_out=("fault.abort", "client.cancelled"),
     ),
     Fault(

@@ -24,7 +24,7 @@ FAULTS: Final = (
     Fault(
         "routing.token-skew", "routing.token-skew",
         "Every rank gets the same number of requests, but the long ones keep landing on one of them.",
-        "prefill_waiting", "simulate", scope=("dp_rank",), traffic=(Traffic("long_on_rank", (2.6, 3.2, 4.0)),),
+        "prefill_waiting", "simulate", scope=("dp_rank",), traffic=(Traffic("long_on_rank", (4.0, 5.0, 6.5)),),
         settings=(("max_total_num_tokens", 160_000),), needs=("ranks",), versions=SGLANG,
         rules_out=("routing.hot-key", "decode.slow-rank"),
     ),
