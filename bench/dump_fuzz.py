@@ -103,7 +103,7 @@ def guided(seconds: int, folder: Path) -> None:
 
 def inside(arguments: list[str]) -> None:
     """The fuzzed process."""
-    import atheris
+    import atheris  # type: ignore[import-untyped,import-not-found,unused-ignore]
 
     with atheris.instrument_imports(include=["ridgeline.signals.dump"]):
         import ridgeline.signals.dump.inert.child

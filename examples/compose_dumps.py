@@ -30,13 +30,14 @@ def entry(i: int, draw: random.Random, crash_ts: float) -> tuple[Any, ...]:
         return (asked, {"output_ids": [7] * (20 - i)} if i < 15 else {}, at, crash_ts)
     tokens = draw.choice((90, 180, 700))
     output = draw.randrange(20, 128)
+    e2e_s = 0.12 + output * 0.02
     meta = {
         "id": f"req-{i:02}", "finish_reason": {"type": "stop", "matched": 2}, "prompt_tokens": tokens,
         "completion_tokens": output, "cached_tokens": tokens // 2, "queue_time": 0.004, "first_token_latency": 0.12,
-        "e2e_latency": 0.12 + output * 0.02, "request_received_ts": at,
+        "e2e_latency": e2e_s, "request_received_ts": at,
     }  # fmt: skip
     answer = {"text": "", "output_ids": [7] * output, "meta_info": meta}
-    return (request(f"req-{i:02}", tokens, draw), answer, at, at + meta["e2e_latency"])
+    return (request(f"req-{i:02}", tokens, draw), answer, at, at + e2e_s)
 
 
 def main() -> None:

@@ -23,7 +23,7 @@ def crash(tmp_path: Path) -> Path:
     """Three kinds of request, of which the two long ones with a schema were open when the server died."""
     schema = {"max_new_tokens": 512, "temperature": 0.7, "json_schema": '{"type": "object", "title": "Ward 9"}'}
     long = {"input_ids": list(range(5000)), "sampling_params": schema, "text": None}
-    late = [(asked(f"late-{i}", **long), {}, T + 7 + i, T + 9) for i in range(2)]
+    late: list[Any] = [(asked(f"late-{i}", **long), {}, T + 7 + i, T + 9) for i in range(2)]
     path = tmp_path / "crash.pkl"
     path.write_bytes(dump([entry("a"), entry("b", 1.0), entry("c", 2.0, stream=False), *late], crash=True))
     return path
