@@ -2,7 +2,8 @@
 
 Fits on the first half of each run's requests by arrival, simulates the whole run, and compares the second half (mean,
 p50, p90, p99 in per cent; bars in brackets). ``--pairs``: fitted on a whole base run alone, what another setting gives.
-``--gate``: over many splits, whether trust on one part foretells the next. ``--only``: without the halves. ``--write``: puts the tables in
+``--gate``: over many splits and broken models, whether trust is right. ``--only``: without the halves. ``--write``:
+puts the tables in
 docs/simulator.md. Reads ../shared/traces/real_vllm_gpu and ../shared/real next to the checkout.
 """
 

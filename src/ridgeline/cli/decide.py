@@ -114,7 +114,7 @@ def status(found: Diagnosis, decision: Decision | None) -> int:
     """0 healthy; 3 inconclusive, not to be trusted or nothing to simulate; else 2: there is a finding."""
     if found.verdict == "healthy":
         return 0
-    unsure = decision is None or decision.verdict in ("not-trusted", "no-traffic")
+    unsure = decision is None or decision.verdict in ("not-trusted", "no-traffic", "no-evidence")
     return 3 if found.verdict == "inconclusive" or unsure else 2
 
 
@@ -158,7 +158,7 @@ def answered(found: Diagnosis, decision: Decision | None) -> Diagnosis:
 
     if decision is None:
         return found
-    unsure = decision.verdict in ("no-traffic",)
+    unsure = decision.verdict in ("no-traffic", "no-evidence")
     state: State = "cannot-tell" if unsure else "answered"
     told = Statement("a5.decided", (("sentence", decision.sentence),))
     rung = Answer(rung="A5", question=Statement("question.A5"), state=state, answer=told)

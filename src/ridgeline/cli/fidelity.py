@@ -42,6 +42,7 @@ def fidelity(
     from ridgeline.sim.fit.configured import configured
     from ridgeline.sim.fit.engine import engine_run
     from ridgeline.sim.fit.lines import decode_lines
+    from ridgeline.sim.fit.one_rank import one_rank
     from ridgeline.sim.settings import SettingError
     from ridgeline.sim.warm import warm
 
@@ -52,7 +53,8 @@ def fidelity(
     warm(say=not quiet)
     with watched(sources, for_="60s", label=label, tz=tz, year=year, quiet=quiet) as view:
         try:
-            answer = run(traffic_of(view), configured(view), engine_run, split, decode_lines(view))
+            traffic, setup = one_rank(traffic_of(view), configured(view))
+            answer = run(traffic, setup, engine_run, split, decode_lines(view))
         except (ScenarioError, SettingError) as error:
             raise InputError(f"the evidence describes what cannot be simulated: {error}") from error
     if not quiet:

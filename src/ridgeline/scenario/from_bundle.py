@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ridgeline.bundle.view import View
 from ridgeline.model.errors import InputError
 from ridgeline.scenario.model import PS, make
-from ridgeline.scenario.prefixes import segments_of
+from ridgeline.scenario.prefixes import heads_of, segments_of
 from ridgeline.scenario.traffic import OBSERVED, Floats, Traffic
 
 REQUESTS_SQL: Final = """
@@ -68,10 +68,12 @@ class Asked:
     part: bool = False  # of an n > 1 request, entering the scheduler later than its parent arrived
 
 
-def traffic_of(view: View, whole: bool = False, side: str = "decode") -> Traffic:
+def traffic_of(view: View, whole: bool = False, side: str = "decode", infer: bool = False) -> Traffic:
     """The traffic of the busiest server that the view shows, or of all its servers together (``whole``).
 
     Of a server that was restarted, the last life. ``side``: which requests stand for a disaggregated service.
+    ``infer``: where nothing better is known, take which prompts share a prefix from their routing keys and hits: a
+    what-if on the cache needs to know, while a fit is better off with the hits themselves.
 
     Raises:
         InputError: no request has both an arrival and lengths.
@@ -90,6 +92,11 @@ def traffic_of(view: View, whole: bool = False, side: str = "decode") -> Traffic
     since = last_life([boot for (boot,) in view.query(BOOTS_SQL)], servers, notes)
     servers = [row for row in servers if row["received_ts"] >= since]
     clients = [row for row in clients if row["received_ts"] >= since]
+    heads: dict[str, int] = {}
+    if infer:
+        heads = heads_of([row["routing_key"] for row in everyone], [row["cached_tokens"] for row in everyone])
+    if side == "decode":
+        servers = with_prefill(servers, everyone)
     context, engine = view.one(CONTEXT_SQL)
     asked = collect(servers, clients, context, engine, notes)
     if not asked:
@@ -97,7 +104,20 @@ def traffic_of(view: View, whole: bool = False, side: str = "decode") -> Traffic
     asked.sort(key=lambda a: (a.arrival_ts, a.rid))
     groups = dict(view.query(GROUPS_SQL))
     hashes = {rid: (grain, tuple(values)) for rid, grain, values in view.query(HASHES_SQL)}
-    return assemble(asked, groups, hashes, notes)
+    return assemble(asked, groups, hashes, heads, notes)
+
+
+def with_prefill(rows: list[Row], everyone: list[Row]) -> list[Row]:
+    """Rows of the decode side with what only the prefill side knows: what it found cached, and how long it waited."""
+    other = {row["rid"]: row for row in everyone if row["role"] == "prefill" and row["rid"] is not None}
+    if not other:
+        return rows
+    out = []
+    for row in rows:
+        seen = other.get(row["rid"]) if row["role"] == "decode" else None
+        known = {k: seen[k] for k in ("cached_tokens", "queue_s") if seen[k] is not None} if seen else {}
+        out.append({**row, **known, "queued_ts": None} if seen else row)
+    return out
 
 
 def keys_of(row: Row) -> list[str]:
@@ -345,7 +365,11 @@ def number_of(texts: Sequence[str | None]) -> list[int]:
 
 
 def assemble(
-    asked: Sequence[Asked], groups: dict[int, float], hashes: dict[str, tuple[int, tuple[int, ...]]], notes: list[str]
+    asked: Sequence[Asked],
+    groups: dict[int, float],
+    hashes: dict[str, tuple[int, tuple[int, ...]]],
+    heads: dict[str, int],
+    notes: list[str],
 ) -> Traffic:
     """Columns and segments of requests that are in order of arrival."""
     origin = asked[0].arrival_ts
@@ -365,7 +389,11 @@ def assemble(
         usual_where_guessed(observed["cached_tokens"], np.array([a.guessed for a in asked])),
         shared_groups(asked, groups),
         [next((hashes[k] for k in keys if k in hashes), None) for keys in ids],
+        [a.row["routing_key"] if a.row else None for a in asked],
+        heads,
     )
+    if prefix == "keys":
+        notes.append("which prompts share a prefix is inferred: requests of one routing key hit equally far")
     if prefix == "none":
         notes.append("nothing shows which prompts share a prefix: sharing is ignored, the pool's effective size fitted")
     scenario = make(

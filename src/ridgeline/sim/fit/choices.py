@@ -12,7 +12,7 @@ from ridgeline.sim.settings import Settings
 
 POOL_FACTORS: Final = (1.0, 1.04, 1.08, 1.13, 1.2)
 """Effective over configured pool where prompts share prefixes that nothing shows: shared blocks are held once."""
-LORA_LOADS_S: Final = (0.02, 0.1, 0.2, 0.4, 0.6, 1.0)
+LORA_LOADS_S: Final = (0.02, 0.1, 0.2, 0.35, 0.5, 0.7, 1.0)
 """What swapping an adapter in may take, where more are in use than fit: no evidence states it."""
 HELD_FACTORS: Final = (1.0, 0.92, 0.85, 0.77, 0.7)
 """The same where only the cached tokens of each request are known: how many prefixes there are beside each other, each

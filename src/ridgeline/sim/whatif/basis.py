@@ -22,7 +22,7 @@ KEPT: Final = ("queue_s", "ttft_s", "tpot_s", "e2e_s", "cached_tokens", "retract
 
 
 MOSTLY: Final = 0.9
-"""Share of the requests whose place must have been seen."""
+"""Share of the measured requests whose place must have been seen."""
 
 
 @dataclass(frozen=True)
@@ -55,8 +55,12 @@ class Basis:
         rank = np.nan_to_num(self.traffic.observed["dp_rank"], nan=-1.0).astype(np.int64)
         if own.dp_size == 1:
             rank = np.zeros_like(rank)
+        if own.workers == 1:
+            server = np.zeros_like(server)
         seen = (server >= 0) & (server < own.workers) & (rank >= 0) & (rank < own.dp_size)
-        return np.where(seen, server * own.dp_size + rank, -1) if seen.mean() >= MOSTLY else None
+        counted = seen[self.traffic.measured]
+        placed: NDArray[np.int64] = np.where(seen, server * own.dp_size + rank, -1)
+        return placed if counted.sum() >= MOSTLY * max(1, len(counted)) else None
 
     @property
     def pinned(self) -> int:

@@ -34,12 +34,14 @@ HURT: Final = {
     "memory.retraction-storm": Objective("e2e_s", "p90"),
     "queue.limit-rejected": Objective("goodput"),
 }
+SHOWN_PREFIXES: Final = frozenset({"hashes", "groups", "keys"})
+"""Evidence that tells which prompts share a prefix, not only how much each found."""
 WAITS: Final = Objective("ttft_s", "p90")
 
 
 @dataclass(frozen=True)
 class Decision:
-    """``verdict``: change | no-gain | no-setting | not-trusted | no-traffic; ``worth``: None: it cannot be said."""
+    """``verdict``: change | no-gain | no-setting | not-trusted | no-evidence | no-traffic; ``worth``: None: it cannot be said."""
 
     cause: str
     verdict: str
@@ -63,6 +65,13 @@ def no_setting(cause: str, route: str) -> Decision:
 def no_traffic(cause: str, reason: str) -> Decision:
     """The decision where nothing can be simulated."""
     return Decision(cause, "no-traffic", None, f"Nothing can be simulated for {cause}: {reason}.")
+
+
+def unseen_prefixes(cause: str) -> Decision:
+    """The decision on a cache's cause where nothing tells which prompts share what."""
+    sentence = (f"What a change would gain for {cause} cannot be simulated: which prompts share a prefix is not in the "
+                "evidence; a request dump, prompts in the request log or a routing key for each request would tell.")  # fmt: skip
+    return Decision(cause, "no-evidence", None, sentence)
 
 
 def objective_for(cause: str, limits: Sequence[Limit]) -> Objective:
@@ -97,6 +106,8 @@ def decide(
     tries = hypotheses(cause, basis.settings, basis.pinned)
     if not tries:
         return no_setting(cause, route)
+    if cause.startswith("cache.") and basis.traffic is not None and basis.traffic.prefix not in SHOWN_PREFIXES:
+        return unseen_prefixes(cause)
     variants = [Variant((), basis.settings), *(one.variant for one in tries)]
     found = compare(
         basis, variants, repeats=repeats, seed=seed, jobs=jobs, limits=limits, objective=objective_for(cause, limits),

@@ -16,6 +16,7 @@ from ridgeline.sim.fit.configured import Configured, configured, whole_service
 from ridgeline.sim.fit.engine import engine_run
 from ridgeline.sim.fit.fit import Fitted, fit, simulated
 from ridgeline.sim.fit.lines import decode_lines
+from ridgeline.sim.fit.one_rank import one_rank
 from ridgeline.sim.fit.regress import solve
 from ridgeline.sim.fit.run import FEATURES
 from ridgeline.sim.fit.spread import speed_spread
@@ -41,13 +42,13 @@ def basis_of(view: View, check: bool = True, say: Callable[[str], None] | None =
     tell = say or (lambda _text: None)
     setup = configured(view)
     whole = whole_service(view, setup)
-    traffic = traffic_of(view, whole=True)
+    traffic = traffic_of(view, whole=True, infer=True)
     notes = tuple(dict.fromkeys((*traffic.notes, *whole.assumed)))
     basis = Basis(traffic.scenario, served(whole, setup.settings), traffic=traffic, sampled=True, notes=notes)
     tell("fitting step times")
     if whole.settings.decode_workers:
         return both_sides(view, setup, basis)
-    own = traffic if whole.settings.workers == 1 else traffic_of(view)
+    own, setup = one_rank(traffic_of(view), setup)
     rows = np.arange(min(own.n, FITTED_AT_MOST))
     lines = decode_lines(view)
     known = lines.until(FOREVER_TS, setup.settings.decode_log_interval)
@@ -56,7 +57,8 @@ def basis_of(view: View, check: bool = True, say: Callable[[str], None] | None =
         return replace(basis, notes=(*notes, "too few requests with times: step times are not fitted"))
     spread = min(speed_spread(own, simulated(own, found, engine_run)[0], found, rows), MOST_SPREAD)
     refused = bool(view.one(REFUSED)[0])
-    held = found.settings.max_total_num_tokens - setup.settings.max_total_num_tokens
+    # an effective pool stands for sharing that is not known; where it is inferred the pool is as configured
+    held = 0 if traffic.prefix == "keys" else found.settings.max_total_num_tokens - setup.settings.max_total_num_tokens
     basis = replace(basis, model=found.model, way=way_of(found), fitted=True, pace_spread=spread, pool_held=held,
                     settings=as_fitted(whole, found.settings, refused))  # fmt: skip
     if not check:
