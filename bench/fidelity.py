@@ -2,7 +2,8 @@
 
 Fits on the first half of each run's requests by arrival, simulates the whole run, and compares the second half (mean,
 p50, p90, p99 in per cent; bars in brackets). ``--pairs``: fitted on a whole base run alone, what another setting gives.
-``--gate``: over many splits and broken models, whether trust is right. ``--only``: without the halves. ``--write``:
+``--gate``: over many splits and broken models, whether trust is right. ``--less``:
+with less evidence. ``--only``: without the halves. ``--write``:
 puts the tables in
 docs/simulator.md. Reads ../shared/traces/real_vllm_gpu and ../shared/real next to the checkout.
 """
@@ -19,7 +20,7 @@ import numpy as np
 from ridgeline.bundle.open import open_sources
 from ridgeline.lab.record import make_case, record
 from ridgeline.scenario.from_bundle import traffic_of
-from ridgeline.sim.fidelity.figures import METRICS, STATISTICS, Figure, figures, observed_and_predicted
+from ridgeline.sim.fidelity.figures import METRICS, STATISTICS, Figure, figures, observed_and_predicted, statistics_of
 from ridgeline.sim.fidelity.gate import judge
 from ridgeline.sim.fidelity.measure import fidelity
 from ridgeline.sim.fit.choices import choices_of
@@ -189,6 +190,62 @@ def verdict(traffic: Any, predicted: Any, part: Any) -> bool:
     return judge(table, ())[0]
 
 
+def without(traffic: Any, how: str) -> Any:
+    """The traffic with less evidence."""
+    gone = {name: np.full(traffic.n, np.nan) for name in traffic.observed}
+    if how == "client times only":
+        return replace(traffic, observed=gone | {k: traffic.observed[k] for k in ("ttft_s", "tpot_s", "e2e_s")})
+    finished = np.flatnonzero(traffic.measured & ~np.isnan(traffic.observed["e2e_s"]))
+    if how == "one request in five":
+        keep = np.random.default_rng(5).choice(finished, len(finished) // 5, replace=False)
+    else:
+        half = finished[: len(finished) // 2]
+        done = traffic.arrival_s[half] + traffic.observed["e2e_s"][half]
+        keep = np.concatenate([half[np.argsort(done)[:40]], finished[len(finished) // 2 :]])
+    mask = np.isin(np.arange(traffic.n), keep)
+    return replace(traffic, observed={k: np.where(mask, v, np.nan) for k, v in traffic.observed.items()})
+
+
+def less() -> list[str]:
+    """Errors and coverage of the bounds with less evidence; truth is what the whole evidence observed."""
+    out = ["| evidence | run | queue mean | TTFT mean | TPOT mean | E2E mean | inside bounds |",
+           "|---|---|---:|---:|---:|---:|---:|"]  # fmt: skip
+    for how in ("client times only", "one request in five", "first 40 completed"):
+        inside = bounded = 0
+        for name, folder in [(b[0], b[1]) for b in BARS if "32B" not in b[0]] + [(name, REAL / name) for name in MORE]:
+            view = open_sources([str(folder)])
+            traffic, setup = traffic_of(view), configured(view)
+            reduced = without(traffic, how)
+            answer = fidelity(reduced, setup, engine_run, 0.5, None)
+            rows = np.flatnonzero(np.array([state != "hidden" for state in traffic.outcome]))
+            test = rows[int(len(rows) * 0.5) :]
+            cells, mine, all_mine = [], 0, 0
+            for metric in METRICS:
+                told = answer.figures[metric]
+                known = reduced.known(metric)[test].any()
+                truth = {s: told[s].observed for s in STATISTICS}
+                if not known and traffic.known(metric)[test].any():
+                    values = statistics_of(traffic.observed[metric][test[traffic.known(metric)[test]]])
+                    truth = dict(zip(STATISTICS, (float(v) for v in values), strict=True))
+                off = None
+                if truth["mean"] and told["mean"].predicted is not None:
+                    off = told["mean"].predicted / truth["mean"] - 1
+                cells.append("-" if off is None else f"{100 * off:+.1f}")
+                for s in STATISTICS:
+                    low, high, seen = told[s].low, told[s].high, truth[s]
+                    if low is None or high is None or seen is None:
+                        continue
+                    close = metric in ("queue_s", "ttft_s") and low - 0.05 <= seen <= high + 0.05
+                    mine += low <= seen <= high or close
+                    all_mine += 1
+            inside, bounded = inside + mine, bounded + all_mine
+            out.append(f"| {how} | {name} | {' | '.join(cells)} | {mine} of {all_mine} |")
+            print(out[-1], flush=True)
+        out.append(f"| {how} | all runs | | | | | {inside} of {bounded} ({inside / bounded:.0%}) |")
+        print(out[-1], flush=True)
+    return out
+
+
 def write(mark: str, lines: list[str]) -> None:
     page = ROOT / "docs" / "simulator.md"
     text = page.read_text()
@@ -204,6 +261,8 @@ if __name__ == "__main__":
     sections = {} if "--only" in sys.argv else {"halves": halves}
     if "--pairs" in sys.argv or "--write" in sys.argv:
         sections["pairs"] = pairs
+    if "--less" in sys.argv or "--write" in sys.argv:
+        sections["less"] = less
     if "--gate" in sys.argv or "--write" in sys.argv:
         sections["gate"] = gate
     for mark, section in sections.items():

@@ -41,7 +41,7 @@ WAITS: Final = Objective("ttft_s", "p90")
 
 @dataclass(frozen=True)
 class Decision:
-    """``verdict``: change | no-gain | no-setting | not-trusted | no-evidence | no-traffic; ``worth``: None: it cannot be said."""
+    """``verdict``: change | no-gain | no-setting | not-trusted | no-evidence | no-traffic; ``worth``: None: unknown."""
 
     cause: str
     verdict: str
@@ -69,8 +69,10 @@ def no_traffic(cause: str, reason: str) -> Decision:
 
 def unseen_prefixes(cause: str) -> Decision:
     """The decision on a cache's cause where nothing tells which prompts share what."""
-    sentence = (f"What a change would gain for {cause} cannot be simulated: which prompts share a prefix is not in the "
-                "evidence; a request dump, prompts in the request log or a routing key for each request would tell.")  # fmt: skip
+    sentence = (
+        f"What a change would gain for {cause} cannot be simulated: which prompts share a prefix is not in the "
+        "evidence; a request dump, prompts in the request log or a routing key for each request would tell."
+    )
     return Decision(cause, "no-evidence", None, sentence)
 
 
