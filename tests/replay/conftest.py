@@ -52,7 +52,9 @@ def serve() -> Iterator[Callable[..., Server]]:
 
     def start(**options: Any) -> Server:
         port = free_port()
-        child = subprocess.Popen([sys.executable, str(SERVER), str(port), json.dumps(options)])
+        child = subprocess.Popen(
+            [sys.executable, str(SERVER), str(port), json.dumps(options)], stderr=subprocess.DEVNULL
+        )
         running.append(child)
         wait_for(port)
         return Server(f"http://127.0.0.1:{port}", child.pid)

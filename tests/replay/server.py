@@ -15,6 +15,7 @@ import hashlib
 import json
 import os
 import random
+import re
 import signal
 import sys
 import time
@@ -120,7 +121,8 @@ class Engine:
         reason = "length" if len(made) == limit else "stop"
         rid = body.get("rid") or "none"
         if "@slow" in text:
-            await asyncio.sleep(int(text.split("@slow ")[1].split()[0]) / 1000)
+            said = re.search(r"@slow (\d+)", text)
+            await asyncio.sleep(int(said[1]) / 1000 if said else 0.0)
         say = Native(self.o.incremental) if native else Chat(request.path.endswith("chat/completions"))
         prompt = len(ids) or len(text.split())
         if not body.get("stream"):

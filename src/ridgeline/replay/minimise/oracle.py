@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from ridgeline.replay.minimise.journal import Journal, key_of
+from ridgeline.replay.minimise.journal import Journal, Keys
 from ridgeline.replay.minimise.trial import Try
 from ridgeline.replay.shot import Shot
 from ridgeline.stats.intervals import wilson
@@ -46,15 +46,16 @@ class Oracle:
         say: Callable[[str], None], may_refresh: bool = False,
     ) -> None:  # fmt: skip
         self.attempt, self.journal, self.budget, self.repeat, self.say = attempt, journal, budget, repeat, say
-        self.sets: dict[tuple[bool, str], Record] = {}  # by whether on fresh servers, and key
+        self.sets: dict[tuple[bool, str], Record] = {}  # by whether on fresh servers, and name
         self.spent = 0
+        self.keys = Keys()
         self.fresh = False
         self.may_refresh = may_refresh
         self.best: tuple[Shot, ...] = ()
 
     def once(self, shots: Sequence[Shot], what: str) -> Try:
         """One try, from the journal where a former run made it. Raises OutOfTries."""
-        key = key_of(shots, self.fresh)
+        key = self._key(shots)
         record = self._record(key)
         if self.spent >= self.budget:
             raise OutOfTries
@@ -74,12 +75,15 @@ class Oracle:
                 self.best = tuple(shots)
         return done
 
+    def _key(self, shots: Sequence[Shot]) -> str:
+        return ("fresh-" if self.fresh else "") + self.keys.of(shots)
+
     def _record(self, key: str) -> Record:
         return self.sets.setdefault((self.fresh, key), Record())
 
     def fails(self, shots: Sequence[Shot], what: str, least: int = 1) -> Try | None:
         """The failing try of a set, or None after enough tries (at least `least`) without the fault."""
-        record = self._record(key_of(shots, self.fresh))
+        record = self._record(self._key(shots))
         if record.last_failure is not None:
             return record.last_failure
         while record.tries < max(self.enough(), least):
@@ -90,7 +94,10 @@ class Oracle:
 
     def enough(self) -> int:
         """Tries without the fault after which a set passes."""
-        rate = self.rate()
+        return self.enough_for(self.rate())
+
+    def enough_for(self, rate: tuple[int, int] | None) -> int:
+        """The same for a rate: (failing tries, tries), None where no failing set ever passed."""
         if rate is None:
             return 1
         low = max(wilson(*rate, RATE_LEVEL).low or 0.0, 1e-6)
@@ -100,10 +107,23 @@ class Oracle:
 
     def rate(self) -> tuple[int, int] | None:
         """(failing tries, tries) over the sets that failed; None while none of them ever passed."""
-        failing = [r for (fresh, _), r in self.sets.items() if r.failed and fresh == self.fresh]
+        return self.rate_of(self.fresh)
+
+    def rate_of(self, fresh: bool) -> tuple[int, int] | None:
+        """The same for tries on fresh servers, or for the others."""
+        failing = [r for (kind, _), r in self.sets.items() if r.failed and kind == fresh]
         if not any(r.failed < r.tries for r in failing):
             return None
         return sum(r.failed for r in failing), sum(r.tries for r in failing)
+
+    def proof(self, shots: Sequence[Shot], tries: int, most: int) -> Record:
+        """Tries of the result for their own sake: those that led to it are not counted, for it was chosen by them."""
+        record = Record()
+        while record.tries < tries or record.failed < record.tries < most:
+            done = self.once(shots, "proof")
+            record.tries += 1
+            record.failed += done.failed
+        return record
 
     def always(self, shots: Sequence[Shot], what: str, tries: int) -> bool:
         """Whether a set fails so many times in a row; the first pass ends it."""
@@ -111,7 +131,7 @@ class Oracle:
 
     def confirm(self, shots: Sequence[Shot], what: str, tries: int, most: int) -> Record:
         """Try a failing set `tries` times; where it passes even once go on up to `most`, to learn its rate."""
-        record = self._record(key_of(shots, self.fresh))
+        record = self._record(self._key(shots))
         while record.tries < tries or record.failed < record.tries < most:
             self.once(shots, what)
         return record

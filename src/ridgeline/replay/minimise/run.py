@@ -11,12 +11,12 @@ import msgspec
 from ridgeline.replay.body import Manner
 from ridgeline.replay.minimise.curl import REQUESTS, SCRIPT, write_requests
 from ridgeline.replay.minimise.inside import Inside
-from ridgeline.replay.minimise.journal import Journal, key_of
+from ridgeline.replay.minimise.journal import Journal, Keys
 from ridgeline.replay.minimise.oracle import Oracle, OutOfTries, Record
 from ridgeline.replay.minimise.predicate import Predicate
 from ridgeline.replay.minimise.search import CONFIRM, fewest_requests, starting_set
 from ridgeline.replay.minimise.server import Server
-from ridgeline.replay.minimise.trial import Trial, Try
+from ridgeline.replay.minimise.trial import Trial
 from ridgeline.replay.player import Pace
 from ridgeline.replay.shot import Load, Shot
 from ridgeline.replay.synth import ids_of
@@ -47,7 +47,7 @@ class Task:
     def fingerprint(self) -> str:
         """Names the task in the journal: tries of another one are not taken for this one's."""
         said = [
-            key_of(self.load.shots, False), [shot.at_s for shot in self.load.shots], self.target.base,
+            Keys().of(self.load.shots), [shot.at_s for shot in self.load.shots], self.target.base,
             self.predicate.text, self.manner.as_, self.manner.seed, sorted(self.manner.drop), asdict(self.pace),
         ]  # fmt: skip
         return hashlib.blake2b(msgspec.json.encode(said), digest_size=12).hexdigest()
@@ -115,9 +115,10 @@ def _reduced(task: Task, shots: list[Shot], oracle: Oracle, say: Callable[[str],
         inside = Inside(oracle, keep_stream=task.predicate.kind == "over" and task.predicate.value != "e2e")
         smaller = inside.all(current)
         oracle.best = tuple(smaller)
-        proof, again = _proven(task, smaller, oracle)
-        if again is None:
+        proof = _proven(task, smaller, oracle)
+        if proof is not None:
             return proof
+        oracle.best = ()
         say("the fault needs what earlier tries left in the server: from here every try gets a fresh one")
         found = starting_set(oracle, shots)
         if found is None:
@@ -125,20 +126,17 @@ def _reduced(task: Task, shots: list[Shot], oracle: Oracle, say: Callable[[str],
         current, done = found
 
 
-def _proven(task: Task, shots: Sequence[Shot], oracle: Oracle) -> tuple[Record, Try | None]:
-    """How often the result fails, on a fresh server where it can be had. The second value asks to begin again so."""
-    tries = CONFIRM if oracle.rate() is None else FLAKY_CONFIRM
-    if task.restart is None or oracle.fresh:
-        return oracle.confirm(shots, "proof", tries, FLAKY_CONFIRM), None
-    last = oracle.fails(shots, "proof")
-    best, oracle.fresh = oracle.best, True
-    least = max(tries, oracle.enough())
-    if oracle.fails(shots, "proof on a fresh server", least) is None:
-        oracle.best = ()
-        return Record(), last
-    proof = oracle.confirm(shots, "proof on a fresh server", tries, FLAKY_CONFIRM)
-    oracle.best, oracle.fresh = best, False
-    return proof, None
+def _proven(task: Task, shots: Sequence[Shot], oracle: Oracle) -> Record | None:
+    """How often the result fails; None where it does not on a server that was started for it."""
+    tries, most = (CONFIRM, FLAKY_CONFIRM) if oracle.rate() is None else (FLAKY_CONFIRM, FLAKY_CONFIRM)
+    if oracle.may_refresh and not oracle.fresh:
+        oracle.fresh = True
+        least = oracle.enough_for(oracle.rate_of(False))
+        came = oracle.fails(shots, "on a fresh server", least)
+        if came is None:
+            return None
+        oracle.fresh = False
+    return oracle.proof(shots, tries, most)
 
 
 def with_ids(shot: Shot, seed: int) -> Shot:
