@@ -7,6 +7,7 @@ import pytest
 
 from ridgeline.cli import main
 
+INCIDENT = Path(__file__).resolve().parents[2] / "examples" / "incident"
 REST = " Say which ward the visitor wants, and nothing about any patient. The lift on the left goes to the roof. " * 2
 
 
@@ -89,8 +90,20 @@ def test_nothing_to_split(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
         "[2026-11-30 03:59:25] Decode batch, #running-req: 3, #token: 512, token usage: 0.12, cuda graph: False, "
         "gen throughput (token/s): 81.20, #queue-req: 4\n"
     )
-    assert run("prefix", path, "--quiet") == 1
-    assert "--log-requests-level 3" in capsys.readouterr().err
+    assert run("prefix", path, "--quiet") == 3
+    said = capsys.readouterr().out
+    assert "nothing else says how many prompt tokens were cached" in said and "--log-requests-level 3" in said
+
+
+def test_without_prompts_it_says_what_is_known_and_what_is_missing(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("prefix", INCIDENT, "--quiet") == 0
+    said = capsys.readouterr().out
+    assert "prompt tokens were cached" in said and "no flush, restart or weight update" in said
+    assert "what the prompts say" in said.partition("missing:")[2]
+    assert run("prefix", INCIDENT, "--quiet", "--format", "json") == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["splits"] == [] and told["missing"][0]["how"].startswith("--log-requests --log-requests-level 3")
+    assert told["known"][0]["measure"] == "hit_ratio" and 0 < told["known"][0]["value"] < 1
 
 
 @pytest.mark.parametrize("option", ["--page", "--pool-tokens"])

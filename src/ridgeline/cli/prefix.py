@@ -18,10 +18,13 @@ if TYPE_CHECKING:
     from ridgeline.prefix.split import Split, Totals
 
 Format = Literal["text", "json", "md"]
-HOW: Final = (
-    "no prompts were read: they are in request logs of level 2 and 3 (--log-requests --log-requests-level 3), in"
-    " exporter files, in traces with hash_ids, or give a file with the prompts themselves"
-)
+NO_PROMPTS: Final = "no prompts were read, so that lost tokens cannot be split by reason; what is known without them:"
+NOTHING: Final = "no prompts were read, and nothing else says how many prompt tokens were cached"
+# What can be said of reuse without prompts: measures, with their arguments.
+KNOWN: Final[tuple[tuple[str, tuple[tuple[str, Any], ...]], ...]] = (
+    ("hit_ratio", ()), ("cached_each", ()), ("cache_off", ()), ("flush_explains", ()), ("usage", (("stat", "peak"),)),
+    ("evicted_tokens", ()), ("page_loss", ()), ("places_per_key", ()),
+)  # fmt: skip
 ROWS: Final = (
     ("hit", "found in the cache of its own rank"),
     ("scattered_routing", "another rank held it"),
@@ -88,7 +91,7 @@ def prefix(
             view = read_sources(found, tz=zone_of(tz), year=year, on_progress=on_progress)[0]
     splits = split(view, page, pool_tokens)
     if not splits:
-        raise InputError(HOW)
+        return _without_prompts(view, format)
     parts = [(s, [(d, _example(view, found, s, d, keep_text)) for d in drifts(s)]) for s in splits]
     if format == "json":
         print(json.dumps({"schema": "ridgeline.prefix/1", "splits": [_contract(view, *p) for p in parts]}, indent=1))
@@ -96,6 +99,38 @@ def prefix(
         lines = [line for i, p in enumerate(parts) for line in ([""] if i else []) + _lines(view, *p)]
         print("\n".join(_markdown(lines) if format == "md" else lines))
     return 0
+
+
+def _without_prompts(view: View, format: Format) -> int:
+    """Say what counters and requests tell of reuse, and what would tell the rest; 3 where not even hits are known."""
+    from ridgeline.facts import ask
+    from ridgeline.ladder.served import asked_for, served
+    from ridgeline.model.fact import Missing
+    from ridgeline.report.escape import plain
+    from ridgeline.words.catalogue import say
+
+    facts = [ask(view, measure, args) for measure, args in KNOWN]
+    known = [f for f in facts if f.value is not None]
+    lacks = [Missing("prompts or their ids", ""), *(m for f in facts if f.value is None for m in f.missing)]
+    missing = asked_for(lacks, served(view))
+    told = bool(known and known[0].measure == "hit_ratio")
+    if format == "json":
+        answer = {
+            "schema": "ridgeline.prefix/1",
+            "splits": [],
+            "known": [
+                {"measure": f.measure, "value": f.value, "unit": f.unit, "sources": list(f.sources),
+                 "statement": say(f.statement.key, dict(f.statement.figures))} for f in known
+            ],
+            "missing": [{"signal": m.signal, "how": m.how} for m in missing],
+        }  # fmt: skip
+        print(json.dumps(answer, indent=1))
+        return 0 if told else 3
+    lines = [NO_PROMPTS if told else NOTHING]
+    lines += [f"  {plain(say(f.statement.key, dict(f.statement.figures)))}" for f in known if told]
+    lines += ["missing:", *(f"  {m.signal}: {m.how}" for m in missing)]
+    print("\n".join(_markdown(lines) if format == "md" else lines))
+    return 0 if told else 3
 
 
 def _example(view: View, found: Found, s: Split, d: Drift, keep_text: bool) -> Aligned | None:

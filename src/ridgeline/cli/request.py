@@ -1,10 +1,14 @@
 """`ridgeline request RID`: one request from head to tail, beside a normal twin."""
 
+from __future__ import annotations
+
 import json
 from dataclasses import asdict
-from typing import Literal
+from typing import Any, Final, Literal
 
 from ridgeline.model.errors import InputError
+
+VLLM: Final = "SELECT count(*) > 0 AND bool_and(engine = 'vllm') FROM servers WHERE engine IS NOT NULL"
 
 
 def request(
@@ -41,10 +45,10 @@ def request(
     from ridgeline.facts.timeline import find, timeline, twin
     from ridgeline.report.escape import plain
 
-    if not rid.strip():
-        raise InputError("request: the id is empty; give the request's id or the beginning of one")
     if not arguments:
         raise InputError("request: name the sources too: ridgeline request RID SRC…")
+    if not rid.strip():
+        raise InputError("request: the id is empty; give the request's id or the beginning of one")
     with progress(quiet) as on_progress:
         view = open_sources(arguments, tz=zone_of(tz), year=year, labels=label, on_progress=on_progress)
     rows = find(view, rid)
@@ -52,10 +56,12 @@ def request(
         raise InputError(
             f"{plain(rid, 80)}: no request with this id in what was read; `ridgeline sources` shows what was"
         )
-    shown = [timeline(row, "this request") for row in rows]
+    vllm = bool(view.one(VLLM)[0])
+    shown = [timeline(row, label_of(row, rid), vllm=vllm) for row in rows]
     normal = twin(view, rows[0]["rid"])
     if normal is not None:
-        shown.append(timeline(find(view, normal, 1)[0], "a normal one of its shape"))
+        row = find(view, normal, 1)[0]
+        shown.append(timeline(row, f"a normal one of its shape, {seen_by(row)}", vllm=vllm))
     if format == "json":
         print(json.dumps({"schema": "ridgeline.request/1", "requests": [asdict(t) for t in shown]}, indent=1))
         return 0
@@ -65,7 +71,7 @@ def request(
         for t in shown:
             stages = ", ".join(f"{s.stage} {s.end_s - s.start_s:.3f} s" for s in t.segments)
             facts = ", ".join(f"{k} {markdown(v, 40)}" for k, v in t.facts)
-            print(f"- {markdown(t.rid, 80)} ({t.label}): {stages or 'no stage known'}; {facts}")
+            print(f"- {markdown(t.rid, 80)} ({markdown(t.label)}): {stages or 'no stage known'}; {facts}")
         return 0
     from rich.console import Console
 
@@ -75,3 +81,21 @@ def request(
     if normal is None:
         print("no finished request of much the same shape was seen beside it")
     return 0
+
+
+def label_of(row: dict[str, Any], asked: str) -> str:
+    """Which id matched and who saw this row: one request may stand in the server's records and in a client's file."""
+    ids = (("rid", "this request"), ("client_rid", "this request by the client's id"))
+    exact = next((said for name, said in ids if row[name] == asked), None)
+    return f"{exact or 'a request whose id begins so'}, {seen_by(row)}"
+
+
+def seen_by(row: dict[str, Any]) -> str:
+    """`as the server saw it (request_log.log:12)`, by the role of the row."""
+    from ridgeline.report.escape import plain
+
+    role = row["role"] or "server"
+    who = {"client": "the client", "gateway": "the gateway", "unified": "the server", "server": "the server"}
+    line = "" if row["line"] is None else f":{row['line']}"
+    at = f" ({plain(row['path'], 80)}{line})" if row["path"] else ""
+    return f"as {who.get(role, f'the {role} server')} saw it{at}"

@@ -74,8 +74,8 @@ def twin(view: View, rid: str) -> str | None:
     return rows[0][0] if rows else None
 
 
-def timeline(row: dict[str, Any], label: str = "") -> Timeline:
-    """One `requests` row as a bar."""
+def timeline(row: dict[str, Any], label: str = "", *, vllm: bool = False) -> Timeline:
+    """One `requests` row as a bar; what is missing is asked for in the engine's own flags."""
     stamps = [(name, stage, row[name]) for name, stage in CUTS if row[name] is not None]
     segments: list[Segment] = []
     missing: list[str] = []
@@ -98,7 +98,11 @@ def timeline(row: dict[str, Any], label: str = "") -> Timeline:
         missing.append("no stamps of its own: stages are laid end to end from their durations")
     total = row["e2e_s"] if row["e2e_s"] is not None else (segments[-1].end_s if segments else None)
     if row["queue_s"] is None and row["queued_ts"] is None:
-        missing.append("queue time (needs --enable-metrics with the exporter or the request log)")
+        if row["role"] in ("client", "gateway"):
+            missing.append("a view from outside: the server's own records tell its queue and stages")
+        else:
+            way = "--otlp-traces-endpoint URL" if vllm else "--enable-metrics with the exporter or the request log"
+            missing.append(f"queue time not known (needs {way})")
     facts = tuple((shown, str(row[name])) for name, shown in SHOWN if row[name] is not None)
     cite = (f"{row['path']}:{row['line']}",) if row["line"] is not None else ()
     return Timeline(row["rid"] or "?", row["role"] or "", label, facts, tuple(segments), total, tuple(missing), cite)

@@ -157,10 +157,11 @@ def backend(context: Context) -> Answer:
     failed, speed, slowed = ask("transfer_failures"), ask("transfer_speed"), ask("transfer_slowed")
     lost, mixed = ask("event_count", kinds="peer-lost"), ask("event_count", kinds="room-mismatch")
     mb = dict(speed.statement.figures).get("mb")
+    nothing = speed.value is None and slowed.value is None and not any(f.value for f in (failed, lost, mixed))
     return answer(
         context,
         "B4",
-        "b4.backend",
+        "b4.none" if nothing else "b4.backend",
         (failed, speed, slowed, lost, mixed),
         failed=failed.value,
         lost=lost.value,

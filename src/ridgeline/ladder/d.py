@@ -58,7 +58,9 @@ def placed(context: Context) -> Answer:
     ask = context.book.ask
     spread, lost = ask("scattered"), ask("prefix_loss", reason="scattered_routing")
     ruled = _excluded(context, "cache.scattered-routing")
-    return answer(context, "D4", "d4.spread" if spread.value else "d4.kept", (spread, lost), ruled, (spread,))
+    one = spread.statement.key == "places.one"
+    key = "d4.spread" if spread.value else "d4.one" if one else "d4.kept"
+    return answer(context, "D4", key, (spread, lost), ruled, (spread,))
 
 
 def _excluded(context: Context, *causes: str) -> tuple[str, ...]:

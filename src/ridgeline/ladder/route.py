@@ -38,7 +38,10 @@ def next_steps(context: Context, missing: Sequence[Missing]) -> tuple[str, ...]:
     where = " ".join(shlex.quote(s) for s in context.sources) or "SOURCES"
     if context.findings:
         steps += _route_steps(context, where)
-    steps += [f"to tell {m.signal}: {m.how}" for m in list(dict.fromkeys(missing))[:MOST_ASKS]]
+    ways: dict[str, list[str]] = {}
+    for m in missing:
+        ways.setdefault(m.how, []).append(m.signal)
+    steps += [f"to tell {'; '.join(dict.fromkeys(told))}: {how}" for how, told in list(ways.items())[:MOST_ASKS]]
     return tuple(dict.fromkeys(steps))
 
 

@@ -14,7 +14,7 @@ ASKS: Final[dict[str, tuple[str, str, str]]] = {
     ),
     "requests": (
         "each request and how it ended",
-        "{request-log}, or a client file",
+        "{request-log}",
         "--enable-log-requests with --otlp-traces-endpoint URL, or a client file (vLLM's log alone does not say how a "
         "request ended)",
     ),
@@ -36,7 +36,7 @@ ASKS: Final[dict[str, tuple[str, str, str]]] = {
     ),
     "pair": (
         "the queues of both sides of the pair",
-        "the logs or {pd-queues} of both the prefill and the decode server",
+        "the logs, or {pd-queues}, of both the prefill and the decode server",
         "the logs and GET /metrics of both the prefill and the decode server",
     ),
     "transfers": (
@@ -46,7 +46,7 @@ ASKS: Final[dict[str, tuple[str, str, str]]] = {
     ),
     "parameters": (
         "max_new_tokens beside real output lengths",
-        "{request-params}",
+        "{request-log}",
         "--otlp-traces-endpoint URL (max_tokens beside completion tokens of each request)",
     ),
     "in-flight": (
@@ -66,17 +66,17 @@ ASKS: Final[dict[str, tuple[str, str, str]]] = {
     ),
     "cached": (
         "cached tokens",
-        "{request-log} (cached_tokens), {metrics}, or the prefill lines of the log",
+        "the prefill lines of the log, {metrics}, or the request log (cached_tokens)",
         "prefix_cache_queries and prefix_cache_hits in GET /metrics, or --enable-prompt-tokens-details",
     ),
     "evictions": (
         "evictions from the prefix cache",
-        "{metrics} (evicted_tokens_total, 0.5.6 on), scraped twice",
+        "evicted_tokens_total in /metrics (0.5.6 on), scraped twice",
         "--kv-cache-metrics (how long blocks live and idle before they are evicted)",
     ),
     "evictable": (
         "how much of the pool is evictable cache",
-        "kv_evictable_tokens in {metrics} (0.5.23 on)",
+        "kv_evictable_tokens in /metrics (0.5.23 on)",
         "vLLM has no figure for it: kv_cache_usage_perc counts allocated blocks only",
     ),
     "settings": (
@@ -86,7 +86,7 @@ ASKS: Final[dict[str, tuple[str, str, str]]] = {
     ),
     "ranks": (
         "the queue of each rank or replica",
-        "{loads}, or logs and {metrics} of every rank and replica",
+        "{loads}, or the log and /metrics of every rank and replica",
         "the log and GET /metrics of every engine and replica",
     ),
     "placed": (
@@ -96,7 +96,7 @@ ASKS: Final[dict[str, tuple[str, str, str]]] = {
     ),
     "keys": (
         "routing keys",
-        "{routing-key}, with {request-log}",
+        "{routing-key}, with the request log",
         "the router's records (vLLM knows no routing keys)",
     ),
     "workers": (
@@ -111,7 +111,7 @@ ASKS: Final[dict[str, tuple[str, str, str]]] = {
     ),
     "decode-lines": (
         "decode steps over time",
-        "{batch-lines}: the server log keeps decode lines by default",
+        "the server log (decode lines)",
         "inter_token_latency_seconds in GET /metrics, scraped twice (vLLM prints no decode lines)",
     ),
     "prefill-lines": (
@@ -121,7 +121,7 @@ ASKS: Final[dict[str, tuple[str, str, str]]] = {
     ),
     "retractions": (
         "retractions",
-        "the server log, or num_retracted_requests_total in {metrics} (0.5.9 on)",
+        "the server log, or num_retracted_requests_total in /metrics (0.5.9 on)",
         "num_preemptions in GET /metrics, or Preemptions in the stats lines",
     ),
     "hang": (
@@ -141,7 +141,7 @@ ASKS: Final[dict[str, tuple[str, str, str]]] = {
     ),
     "acceptance": (
         "how many speculated tokens are accepted",
-        "the server log (accept len on decode lines), or spec_accept_length in {metrics}",
+        "the server log (accept len on decode lines), or spec_accept_length in /metrics",
         "SpecDecoding lines of the log, or spec_decode_num_accepted_tokens in GET /metrics",
     ),
     "device": (

@@ -159,7 +159,7 @@ CAUSES: Final[dict[str, str]] = {
         "{arrival_skew_tokens__ratio:.3g} times its share of tokens."
     ),
     "cause.routing.worker-out": (
-        "A worker gets nothing while others are loaded[[ (the picks: {missing_workers__worker})]]."
+        "Requests do not reach every worker[[ (the evidence names {missing_workers__worker})]]."
     ),
     "cause.routing.stale-load": "Placement follows load figures {snapshot_age_s__age:.3g} s old.",
     "cause.disagg.bootstrap": (
@@ -233,7 +233,7 @@ CAUSES: Final[dict[str, str]] = {
         "{outcome_share_invalid__hits} of {outcome_share_invalid__n} requests were refused as malformed."
     ),
     "cause.client.cancelled": (
-        "{told_aborts__value:#request} ended because someone told the server to abort them[[ "
+        "{told_aborts__value:#request} ended because someone told the server to abort[[ "
         "({told_share__value:.0%} of the known requests)]]."
     ),
     "cause.client.load-generator": "Requests leave the client {generator_lag_s__lag:.3g} s later than planned.",

@@ -5,6 +5,7 @@ from typing import Final
 from ridgeline.words.messages_asks_en import MESSAGES as ASKS
 from ridgeline.words.messages_causes_en import CAUSES
 from ridgeline.words.messages_measures_en import MEASURES
+from ridgeline.words.messages_memory_en import MEMORY
 from ridgeline.words.messages_page_en import PAGE
 from ridgeline.words.messages_report_en import REPORT
 
@@ -44,7 +45,7 @@ RUNGS: Final[dict[str, str]] = {
     "question.D2": "Is the pool so full that cached prefixes have to give way?",
     "question.D3": "What do whole pages lose?",
     "question.D4": "Are the requests of one key spread over more ranks than before?",
-    "rung.cannot-tell": "cannot tell; needed: {asks:each ask.*.signal}",
+    "rung.cannot-tell": "cannot tell without: {asks:each ask.*.signal}",
     **{f"a0.{seen}.{how}": f"{SEEN[seen]}; {WINDOWS[how]}" for seen in SEEN for how in WINDOWS},
     "a1.local": "local: {place} has {most:.3g} waiting while {free} of {places} ranks or replicas have no queue",
     "a1.slow-rank": "local: a decode step on {slow_place} takes {slow:.3g} s, on the others {usual:.3g} s",
@@ -56,22 +57,22 @@ RUNGS: Final[dict[str, str]] = {
     "a1.arrivals": "the busiest of the ranks gets {skew:.2g} times its share of the requests",
     "a1.alone": "one server and one rank: there is nothing to hold it against",
     "a1b.cap": (
-        "{waiting:.3g} wait beside {busy:.3g} running (medians of the {queued} of {n} load points with a queue); "
+        "{waiting:#request} wait beside {busy:.3g} running (medians of the {queued} of {n} load points with a queue); "
         "running "
         "stands at its limit at {capped:.0%} of them[[, the pool {usage:.0%} full]][[: {named}]]"
     ),
     "a1b.pool": (
-        "{waiting:.3g} wait beside {busy:.3g} running (medians of the {queued} of {n} load points with a queue), "
+        "{waiting:#request} wait beside {busy:.3g} running (medians of the {queued} of {n} load points with a queue), "
         "and the "
         "pool is full[[ ({usage:.0%})]][[: {named}]]"
     ),
     "a1b.slack": (
-        "{waiting:.3g} wait beside {busy:.3g} running (medians of the {queued} of {n} load points with a queue), "
+        "{waiting:#request} wait beside {busy:.3g} running (medians of the {queued} of {n} load points with a queue), "
         "and at "
         "{slack} of {slack_of} neither the pool nor the batch is full[[ (pool {usage:.0%})]][[: {named}]]"
     ),
     "a1b.queued": (
-        "{waiting:.3g} wait beside {busy:.3g} running (medians of the {queued} of {n} load points with a queue)"
+        "{waiting:#request} wait beside {busy:.3g} running (medians of the {queued} of {n} load points with a queue)"
         "[[, the pool {usage:.0%} full]][[: {named}]]"
     ),
     "a1b.frozen": "frozen: nothing moves while requests arrive[[: {named}]]",
@@ -128,6 +129,7 @@ RUNGS: Final[dict[str, str]] = {
         "[[; retracted {retracted_first:.3g} to {retracted_last:.3g} (peak {retracted_peak:.3g})]]"
         "[[; {stuck:#transfer stands|transfers stand} still]][[. Mind: {guards:each guard.*}]]"
     ),
+    "b4.none": "the logs name no failed transfer, no lost peer and no mixed-up room",
     "b4.backend": (
         "[[; {failed:#transfer or handshake|transfers or handshakes} failed]][[; {lost:#line} of lost peers]]"
         "[[; {mixed:#line} of mixed-up rooms]][[; {speed:.3g} GB/s]][[; {mb:.3g} MB a request]]"
@@ -146,7 +148,7 @@ RUNGS: Final[dict[str, str]] = {
     "d0.off": "the prefix cache is switched off",
     "d0.flushed": "the cache was emptied, and that accounts for the loss",
     "d0.misread": "only the gauge misleads: tokens do hit",
-    "d0.neither": "nothing in the log emptied the cache for the loss to show, and no setting seen switches it off",
+    "d0.neither": "no flush, restart or weight update accounts for a loss, and no setting seen switches the cache off",
     "d1.keys": "equal prompts carry different keys or adapters",
     "d1.drift": "the prompts no longer share their head",
     "d1.same": "prompts that should share their head do",
@@ -156,6 +158,7 @@ RUNGS: Final[dict[str, str]] = {
     "d3.bites": "whole pages lose what is shared",
     "d3.little": "whole pages lose little",
     "d4.spread": "requests of one key are spread over more ranks or servers than before",
+    "d4.one": "one rank serves everything",
     "d4.kept": "requests of one key stay where they were",
     "a4.simulate": "{cause} is scheduling, placement or capacity: sample the traffic and simulate other settings",
     "a4.replay": "{cause} is functional: send the same requests to a clean server of the same version",
@@ -190,4 +193,4 @@ RUNGS: Final[dict[str, str]] = {
     "why.open-cause": "a cause is half shown and neither proven nor excluded",
 }
 
-MESSAGES: Final[dict[str, str]] = {**RUNGS, **MEASURES, **CAUSES, **ASKS, **PAGE, **REPORT}
+MESSAGES: Final[dict[str, str]] = {**RUNGS, **MEMORY, **MEASURES, **CAUSES, **ASKS, **PAGE, **REPORT}

@@ -9,7 +9,7 @@ MEASURES: Final[dict[str, str]] = {
     "waiting_share": "requests waited at {queued} of {n} load points, {value:.0%} of the time, {peak:.3g} at most",
     "waiting_share.zero": "no request waited at any of {n:#load point}",
     "queue_pressure": (
-        "{waiting:.3g} wait beside {busy:.3g} running (medians of the {queued} of {n} load points with a queue)"
+        "{waiting:#request} wait beside {busy:.3g} running (medians of the {queued} of {n} load points with a queue)"
     ),
     "queue_pressure.none": "nobody waited at any of {n:#load point}",
     "queued.felt": (
@@ -263,7 +263,7 @@ MEASURES: Final[dict[str, str]] = {
     "drifting_head": "the head of prompts that should be equal differs: {value}",
     "evicted_tokens": "{value:#token} evicted",
     "evicted_tokens.zero": "no token was evicted",
-    "places_per_key": "requests of one key are served by {value:.3g} ranks on average ({keys:#key})",
+    "places_per_key": "requests of one key are served by {value:#rank} on average ({keys:#key})",
     "split_by_key": "{share:.0%} of {n} prompts have their nearest equal under another key",
     "prefix_loss": (
         "{lost:.6g} of {of:.6g} prompt {counts} lost to {reason:word} ({share:.0%} of them; {hit:.0%} hit) over "
