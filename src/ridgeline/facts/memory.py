@@ -346,7 +346,8 @@ def allocation_failures(view: View) -> Fact:
     if not n:
         if not view.one("SELECT count(*) FROM sources WHERE kind IN ('log', 'text')")[0]:
             return lacking("allocation failures", "the server log")
-        return found(view, 0, "events", 0, ())
+        nothing = dict.fromkeys(("asked", "free", "evictable", "page", "free_pages"))
+        return found(view, 0, "events", 0, (), **nothing)
     free_pages = None if free is None or not page else int(free // page)
     return found(
         view, n, "events", n, cites, asked=asked, free=free, evictable=evictable, page=page, free_pages=free_pages

@@ -9,7 +9,7 @@ from ridgeline.bundle.view import View
 from ridgeline.causes import CAUSES
 from ridgeline.facts.points import ready
 from ridgeline.facts.reuse import LESS
-from ridgeline.ladder import a0, a1, a1b, a2, a2b, a3, b, d, route
+from ridgeline.ladder import a0, a1, a1b, a2, a2b, a3, b, c, d, route
 from ridgeline.ladder.book import Book, remembering
 from ridgeline.ladder.context import Context
 from ridgeline.ladder.frame import frame
@@ -60,6 +60,8 @@ def diagnose(
     ladder = [rung(context) for rung in RUNGS]
     if b.wanted(context):
         ladder += b.rungs(context)
+    if c.wanted(context):
+        ladder += [rung(context) for rung in c.RUNGS]
     if "cache" in wanted.ladders:
         ladder += [rung(context) for rung in d.RUNGS]
     ladder += [route.rung(context), _offline()]
