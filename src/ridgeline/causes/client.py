@@ -17,7 +17,7 @@ CAUSES: Final = (
         explains=("queue.limit-rejected", "fault.abort"),
         remedies=(Remedy("fix", "correct the parameters the server names", None, False),),
         source_entry=("managers/io_struct.py",),
-        route="replay",
+        route="config",
         statement="cause.client.request-config",
     ),
     Cause(

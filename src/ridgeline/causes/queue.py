@@ -262,7 +262,7 @@ CAUSES: Final = (
             Remedy("fix", "raise the pool or the context limit, or reject such requests at the gateway", None, True),
         ),
         source_entry=("managers/scheduler.py",),
-        route="replay",
+        route="config",
         statement="cause.queue.never-fits",
     ),
     Cause(

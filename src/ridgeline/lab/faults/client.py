@@ -14,7 +14,7 @@ FAULTS: Final = (
     Fault(
         "client.cancelled", "client.cancelled",
         "A client's own timeout became too short: it leaves before the answer is complete.",
-        "none", "config", scope=("client",), by="client", traffic=(Traffic("cancel", (0.5, 0.7, 0.9)),),
+        "none", "none", scope=("client",), by="client", traffic=(Traffic("cancel", (0.5, 0.7, 0.9)),),
         versions=SGLANG, rules_out=("fault.abort", "fault.crash"),
     ),
     Fault(

@@ -26,7 +26,7 @@ DOUBLE: Final = (
         "prefill.regression",
         "A slower build makes prefill slow, and a client with a short timeout leaves because of it.",
         "prefill_forward",
-        "replay",
+        "profile",
         by="client",
         changes=(Change("prefill_token", times=(2.2, 2.6, 3.2)),),
         traffic=(Traffic("cancel", (0.5, 0.6, 0.7)),),

@@ -51,7 +51,7 @@ FAULTS: Final = (
         "memory.slots-exhausted",
         "The table of request rows ran out; the scheduler died of it.",
         "prefill_waiting",
-        "config",
+        "replay",
         host=(Host("slots-exhausted"),),
         versions=SGLANG,
         rules_out=("memory.oom-crash",),

@@ -15,14 +15,14 @@ FAULTS: Final = (
     Fault(
         "prefill.regression", "prefill.regression",
         "A new build computes every prompt token more slowly, at every length.",
-        "prefill_forward", "replay",
+        "prefill_forward", "profile",
         changes=(Change("prefill_token", times=(2.0, 2.4, 3.0)),), host=(Host("deploy-note"),),
         rules_out=("prefill.prompt-mix", "queue.arrival-overload"),
     ),
     Fault(
         "prefill.cold-start", "prefill.cold-start",
         "After a restart the first requests compile kernels; the slowness decays by itself.",
-        "prefill_forward", "none", deploy=(("random_seed", 2),),
+        "prefill_forward", "replay", deploy=(("random_seed", 2),),
         changes=(Change("step_base", plus=(0.25, 0.6, 1.2), shape="decay"),), lasts_s=100.0,
         rules_out=("prefill.regression",),
     ),

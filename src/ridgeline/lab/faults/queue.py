@@ -86,7 +86,7 @@ FAULTS: Final = (
     Fault(
         "queue.limit-rejected", "queue.limit-rejected",
         "A queue limit far too low for the bursts that come: what the server could serve a moment later is refused.",
-        "prefill_waiting", "config",
+        "prefill_waiting", "simulate",
         traffic=(SHORT, Traffic("bursts", (22, 28, 36))), settings=(*COMPUTE, ("max_queued_requests", 6)),
         versions=SGLANG, rules_out=("fault.abort", "client.cancelled"),
     ),
