@@ -187,13 +187,13 @@ def test_the_monotonic_start_of_a_unified_server_is_its_entry_into_the_queue() -
     text = (
         "[2026-11-30 03:40:00] Req Time Stats(rid=a, input len=6, output len=8, type=unified): queue_duration=0.75ms, "
         "forward_duration=96.10ms, start_time=8123.456\n"
-        "[2026-11-30 03:40:00] Req Time Stats(rid=b, input len=6, output len=8, type=prefill): bootstrap_duration=1.00ms, "
-        "queue_duration=0.75ms, forward_duration=96.10ms, start_time=8123.456\n"
+        "[2026-11-30 03:40:00] Req Time Stats(rid=b, input len=6, output len=8, type=prefill): "
+        "bootstrap_duration=1.00ms, queue_duration=0.75ms, forward_duration=96.10ms, start_time=8123.456\n"
         "[2026-11-30 03:40:00] Req Time Stats(rid=c, input len=6, output len=8, type=unified): queue_duration=0.75ms, "
         "forward_duration=96.10ms, start_time=0.0\n"
         "[2026-11-30 03:40:00] Req Time Stats(rid=d, input len=6, output len=8, type=unified): queue_duration=0.75ms, "
         "forward_duration=96.10ms, start_time=81"
     )
-    _, tables = log(text)
+    _, tables = tables_of(text)
     said = {row["rid"]: (row.get("queued_mono"), row.get("queued_ts")) for row in tables["records"]}
     assert said == {"a": (8123.456, None), "b": (None, None), "c": (None, None), "d": (None, None)}
