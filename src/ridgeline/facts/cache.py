@@ -192,7 +192,8 @@ page AS (
         WHERE key IN ('page_size', 'page-size', 'block_size', 'block-size'))
 )
 SELECT (SELECT page FROM page) AS page, (SELECT median(prompt) FROM asked) AS prompt, (SELECT count(*) FROM asked) AS n,
-    (SELECT max(prompt) FROM stats) AS from_stats, (SELECT count(*) FROM batches WHERE kind = 'stats') AS stats
+    (SELECT max(prompt) FROM stats) AS from_stats, (SELECT count(*) FROM batches WHERE kind = 'stats') AS stats,
+    (SELECT max(coalesce(running, 0) + coalesce(waiting, 0)) FROM batches WHERE kind = 'stats') AS at_once
 """
 VLLM_BLOCK_TOKENS: Final = 16  # vLLM's default block size on GPUs
 
@@ -200,10 +201,11 @@ VLLM_BLOCK_TOKENS: Final = 16  # vLLM's default block size on GPUs
 def page_loss(view: View) -> Fact:
     """Share of a typical prompt that whole pages can never match: 1 - floor((prompt - 1) / page) x page / prompt.
 
-    At most prompt - 1 tokens match. SGLang's default page is 1 token; vLLM's block is 16 unless stated.
+    At most prompt - 1 tokens match. SGLang's default page is 1 token; vLLM's block is 16 unless stated. A stats line
+    tells the prompt's length only where requests come one at a time: else its throughput is that of several.
     """
-    page, prompt, n, from_stats, stats = view.one(SHORT)
-    if prompt is None and from_stats is not None:
+    page, prompt, n, from_stats, stats, at_once = view.one(SHORT)
+    if prompt is None and from_stats is not None and (at_once or 0) <= 1:
         prompt, n = from_stats, stats
     if page is None and stats:
         page = VLLM_BLOCK_TOKENS
@@ -211,7 +213,7 @@ def page_loss(view: View) -> Fact:
         return lacking("prompt lengths and the page size", "the request log and /server_info", n or 0)
     usable = (max(int(prompt) - 1, 0) // page) * page
     value = 1 - usable / prompt
-    return found(view, value, "share", n, (), page=page, prompt=rounded(prompt), usable=usable, loss=rounded(value))
+    return found(view, value, "share", n, (), page=page, prompt=round(prompt), usable=usable, loss=rounded(value))
 
 
 EVICTIONS: Final = """

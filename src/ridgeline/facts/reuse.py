@@ -15,6 +15,7 @@ from ridgeline.model.fact import Fact
 
 LESS: Final = 0.8  # a hit ratio of at most this share of the baseline's has fallen
 RECOVERED: Final = 0.85
+SMALL_LOSS: Final = 0.1  # of a prompt: whole pages that can cost no more than this are no cause
 REFILL_S: Final = 120.0  # a cache emptied so lately may still be filling
 FULL: Final = 0.85  # of the pool locked: cached prefixes have to give way
 
@@ -25,7 +26,7 @@ WHERE kind IN ('cache-flushed', 'restart', 'weights-updated')
     AND ($until::DOUBLE IS NULL OR ts IS NULL OR ts <= $until)
 ORDER BY ts, source, line
 """
-WATCHED: Final = "SELECT (SELECT count(*) FROM sources WHERE kind IN ('log', 'text')) + (SELECT count(*) FROM events)"
+WATCHED: Final = "SELECT count(*) FROM sources WHERE kind IN ('log', 'text')"
 
 
 def flush_explains(view: View) -> Fact:
@@ -88,7 +89,13 @@ def pages_bite(view: View) -> Fact:
         if str(told["now"]).isdigit() and str(told["then"]).isdigit() and int(told["now"]) > int(told["then"]):
             return restated(grew, _fell(view) is not False, "", "page.grew")
     loss = page_loss(view)
-    return loss if loss.value is None else restated(loss, bool(loss.value >= 0.3), "", "page_loss")
+    if loss.value is None or loss.value >= 0.3:
+        return loss if loss.value is None else restated(loss, True, "", "page_loss")
+    told = dict(loss.statement.figures)
+    if told["page"] - 1 > SMALL_LOSS * told["prompt"]:
+        # What is shared may end anywhere: a page could cost a good part of such prompts, and only they would tell.
+        return lacking("the content of prompts", "--log-requests --log-requests-level 3, or a file of the prompts")
+    return restated(loss, False, "", "page.little", most=told["page"] - 1)
 
 
 def _fell(view: View) -> bool | None:
@@ -213,7 +220,10 @@ def tier_lost(view: View) -> Fact:
     )  # fmt: skip
 
 
-PLACES: Final = "SELECT count(DISTINCT concat_ws(' ', server, dp_rank)) FROM asks"
+PLACES: Final = """
+SELECT count(DISTINCT concat_ws(' ', server, dp_rank)) FROM asks
+WHERE (server IS NOT NULL OR dp_rank IS NOT NULL) AND coalesce(role, '') NOT IN ('client', 'gateway')
+"""
 
 
 def scattered(view: View) -> Fact:

@@ -254,6 +254,7 @@ MEASURES: Final[dict[str, str]] = {
         "the printed rate ({first:.0%}, then {last:.0%}) does not behave like a total since the start"
     ),
     "gauge_against_hits": "the gauge read 0 in {zeros} of {n} scrapes while {real:.0%} of prompt tokens hit",
+    "page.little": "whole pages of {page} can cost at most {most:#token} of a typical prompt of {prompt:#token}",
     "page_loss": "of a typical prompt of {prompt:#token} whole pages of {page} can match {usable}",
     "hits_cost_time": (
         "TTFT went from {ttft_first:.3g} s to {ttft_last:.3g} s while the hit ratio went from {hit_first:.0%} to "
