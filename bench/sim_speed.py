@@ -20,6 +20,10 @@ from ridgeline.sim.settings import Settings
 from ridgeline.sim.summary import summary
 from ridgeline.sim.timing import DEFAULT
 from ridgeline.sim.warm import warm
+from ridgeline.sim.whatif.basis import Basis
+from ridgeline.sim.whatif.compare import compare
+from ridgeline.sim.whatif.slo import limits_of
+from ridgeline.sim.whatif.variants import variants
 
 MOONCAKE = Path(__file__).resolve().parents[1] / "../shared/traces/mooncake_conversation_trace.jsonl"
 
@@ -60,6 +64,17 @@ def rows(full: bool) -> list[dict[str, Any]]:
     return out
 
 
+def comparison(n: int, repeats: int) -> dict[str, Any]:
+    """Wall seconds of a comparison of twelve settings on all cores, intervals and classes included."""
+    basis = Basis(poisson(n, 1), Settings())
+    ways = variants(basis.settings, ("chunked_prefill_size=2048,4096,8192", "schedule_policy=fcfs,lof",
+                                     "max_running_requests=128,256"))  # fmt: skip
+    begin = time.monotonic()
+    found = compare(basis, ways, repeats=repeats, limits=limits_of(("ttft_p99=2s",)))
+    return {"what": f"{len(found.runs)} settings x {repeats} repeats of {n} requests, all cores",
+            "wall_s": round(time.monotonic() - begin, 1)}  # fmt: skip
+
+
 def memory(n: int) -> int:
     """Peak resident kilobytes of a process that simulates ``n`` requests and sums them up."""
     command = [sys.executable, str(Path(__file__)), "--memory", str(n)]
@@ -79,6 +94,7 @@ def main() -> None:
     start_s = time.monotonic() - begin
     full = "--full" in sys.argv
     result = rows(full)
+    result.append(comparison(100_000, 5))
     for n in (100_000, 1_000_000) if full else (100_000,):
         result.append({"what": f"memory, {n} requests", "peak_mb": round(memory(n) / 1024, 1)})
     print(json.dumps({"start_s": round(start_s, 2), "rows": result}, indent=1))

@@ -3,11 +3,14 @@
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ridgeline.scenario.model import take
 from ridgeline.scenario.traffic import Traffic
 from ridgeline.sim.fit.configured import Configured
 
+LATE = 0.75
+"""From this share of the arrivals on is towards the end."""
 MOSTLY = 0.9
 """Share of the measured requests whose rank must have been seen."""
 
@@ -15,7 +18,7 @@ MOSTLY = 0.9
 def one_rank(traffic: Traffic, setup: Configured) -> tuple[Traffic, Configured]:
     """The requests of the busiest rank as those of a server with one; unchanged with one rank, or where none is seen.
 
-    Requests that never got to tell their rank are dealt out evenly.
+    Requests that never got to tell their rank are dealt out (see `everywhere`).
     """
     size = setup.settings.dp_size
     rank = traffic.observed["dp_rank"]
@@ -24,8 +27,7 @@ def one_rank(traffic: Traffic, setup: Configured) -> tuple[Traffic, Configured]:
         return traffic, setup
     counts = np.bincount(rank[seen].astype(np.int64), minlength=size)
     busiest = int(np.argmax(counts))
-    dealt = np.cumsum(~seen) % size == 0
-    rows = np.flatnonzero(np.where(seen, rank == busiest, dealt))
+    rows = np.flatnonzero(everywhere(traffic, np.where(seen, rank, -1).astype(np.int64), size) == busiest)
     scenario = take(traffic.scenario, rows)
     columns = {**scenario.columns, "dp_rank": np.full(len(rows), -1, np.int64)}
     alone = replace(
@@ -35,6 +37,26 @@ def one_rank(traffic: Traffic, setup: Configured) -> tuple[Traffic, Configured]:
         notes=(*traffic.notes, f"{size} ranks: fitted on rank {busiest}, the one with most requests"),
     )  # fmt: skip
     return shifted_to_zero(alone), replace(setup, settings=replace(setup.settings, dp_size=1))
+
+
+def everywhere(traffic: Traffic, place: NDArray[np.int64], size: int) -> NDArray[np.int64]:
+    """The place of every request: as seen, else dealt out by how much each place held in flight towards the end.
+
+    Those that never told theirs were mostly still there when the evidence ended, so a slow place had more of them.
+    """
+    unseen = place < 0
+    if not unseen.any():
+        return place
+    late = traffic.arrival_s >= np.quantile(traffic.arrival_s, LATE)
+    spent = np.nan_to_num(traffic.observed["e2e_s"])
+    held = np.array([float(spent[late & (place == k)].sum()) for k in range(size)])
+    shares = held / held.sum() if held.sum() > 0 else np.full(size, 1 / size)
+    edges = np.cumsum(shares)
+    # a golden-ratio sequence: any stretch of it has nearly the shares
+    turns = (np.arange(1, int(unseen.sum()) + 1) * 0.6180339887498949) % 1.0
+    out = place.copy()
+    out[unseen] = np.minimum(np.searchsorted(edges, turns, side="right"), size - 1)
+    return out
 
 
 def shifted_to_zero(traffic: Traffic) -> Traffic:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ridgeline.scenario.files import read_both, write_scenario
 from ridgeline.scenario.model import PS, Scenario, ScenarioError, take
 from ridgeline.scenario.traffic import OBSERVED, Traffic
+from ridgeline.sim.fit.one_rank import MOSTLY, everywhere
 from ridgeline.sim.settings import SettingError, Settings, as_dict
 from ridgeline.sim.timing import DEFAULT, NO_WAY, TimeModel, Way
 from ridgeline.sim.whatif.variants import free
@@ -19,10 +20,6 @@ from ridgeline.sim.whatif.variants import free
 SCHEMA: Final = "ridgeline.sample/1"
 KEPT: Final = ("queue_s", "ttft_s", "tpot_s", "e2e_s", "cached_tokens", "retractions", "dp_rank", "server")
 """What is kept of each request to compare a simulated baseline with."""
-
-
-MOSTLY: Final = 0.9
-"""Share of the measured requests whose place must have been seen."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +41,7 @@ class Basis:
 
     @property
     def placement(self) -> NDArray[np.int64] | None:
-        """Which rank over all servers took each request (-1: not seen); None: one place, or few seen.
+        """Which rank over all servers took each request; None: one place, or few seen.
 
         With it the present placement is simulated as it was: a gateway's hash or a balancer's counter is not known.
         """
@@ -59,8 +56,9 @@ class Basis:
             server = np.zeros_like(server)
         seen = (server >= 0) & (server < own.workers) & (rank >= 0) & (rank < own.dp_size)
         counted = seen[self.traffic.measured]
-        placed: NDArray[np.int64] = np.where(seen, server * own.dp_size + rank, -1)
-        return placed if counted.sum() >= MOSTLY * max(1, len(counted)) else None
+        if counted.sum() < MOSTLY * max(1, len(counted)):
+            return None
+        return everywhere(self.traffic, np.where(seen, server * own.dp_size + rank, -1), own.workers * own.dp_size)
 
     @property
     def pinned(self) -> int:
