@@ -12,6 +12,12 @@ from ridgeline.model.errors import RidgelineError
 VERBS: Final = (
     ("capture", "ingest", "ridgeline.cli.ingest:ingest", "Read sources into a bundle."),
     ("capture", "capture", "ridgeline.cli.capture:capture", "Record servers, logs and traces into a bundle."),
+    (
+        "capture",
+        "watch",
+        "ridgeline.cli.watch:watch",
+        "A flight recorder: seal, diagnose and tell when something happens.",
+    ),
     ("capture", "signals", "ridgeline.cli.signals:signals", "Which signals a server gives, and the flag for the rest."),
     ("capture", "sources", "ridgeline.cli.sources:sources", "Show what was read as what, and the lines that were not."),
     (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import signal
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -50,7 +50,7 @@ async def capture(plan: Plan, folder: Path, raw: Path, about: dict[str, Any], sa
     """
     outcome = Outcome()
     stop = asyncio.Event()
-    with raw_folder(raw) as sink, _signals(stop):
+    with raw_folder(raw) as sink, ending(stop):
         try:
             await _run(plan, folder, sink, about, stop, say, outcome.tally)
         except* OutOfSpace as e:
@@ -92,16 +92,16 @@ def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
 
 
 @contextlib.asynccontextmanager
-async def _noted(plan: Plan, folder: Path, about: dict[str, Any], say: Say) -> Any:
+async def _noted(plan: Plan, folder: Path, about: dict[str, Any], say: Say) -> AsyncIterator[None]:
     """Raised logging, noted on disk while it is: after kill -9 the seal says how to put it back."""
     async with raised(plan.urls, plan.allow_hosts, say) as before:
         note(folder, {**about, "raised": before})
-        yield before
+        yield
     note(folder, about)
 
 
 @contextlib.contextmanager
-def _signals(stop: asyncio.Event) -> Any:
+def ending(stop: asyncio.Event) -> Iterator[None]:
     """SIGINT and SIGTERM end a capture in order; a second one ends it at once."""
     loop = asyncio.get_running_loop()
 

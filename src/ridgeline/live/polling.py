@@ -18,7 +18,6 @@ from ridgeline.live.raw import Sink, flat
 if TYPE_CHECKING:
     import aiohttp
 
-RARE_S: Final = 4.0
 HEALTH_S: Final = 30.0  # it costs the server a token each time (SIGNALS §7.3)
 INFO_S: Final = 300.0
 LAST_S: Final = 3.0  # the look at the end must not hold up the end
@@ -87,10 +86,11 @@ async def poll(
         begin = time.monotonic() + 0.05
         jobs = [(base, target) for target in TARGETS for base in bases]
         for k, (base, target) in enumerate(jobs):
-            # Spread over the interval, so that answers do not queue behind each other here; what is asked rarely
-            # begins later, so that the first second is no burst.
-            share, often = k / len(jobs), target.least_s == 0
-            start = begin + (every_s * 0.9 * share if often else min(every_s, 1.0) + RARE_S * share)
+            # Spread over the interval, so that answers do not queue behind each other here; one kind of endpoint
+            # begins after the other, so that the first moments, with all their new connections, are no burst.
+            turn, place = divmod(k, len(bases))
+            wait = every_s * turn if target.least_s == 0 else min(every_s, 1.0) * (1 + turn)
+            start = begin + wait + min(every_s, 5.0) * 0.95 * place / len(bases)
             pace = Pace(max(every_s, target.least_s), start)
             tally.paces.append(pace)
             group.create_task(_follow(client, base, target, pace, sink, until, say, tally, on_answer))
@@ -101,18 +101,22 @@ async def _follow(
     tally: Tally, on_answer: OnAnswer | None,
 ) -> None:  # fmt: skip
     path, shown = target.path, f"{home_of(base)}/{target.name}.scrapes.txt"
-    first = True
+    first, gap = True, False
     while True:
         last = await _until(until, pace.next)
+        if last and gap:
+            return  # an endpoint that gave nothing a moment ago must not hold up the end
         if not last:
             tally.late_s.append(max(0.0, time.monotonic() - pace.next))
-        answer = await get(client, base + path, timeout_s=LAST_S if last else TIMEOUT_S)
+        answer = await _asked(client, base + path, until, last)
+        if answer is None:
+            return
         if answer.status == 404 and first and target.instead is not None:
             path = target.instead
-            answer = await get(client, base + path)
+            answer = await get(client, base + path, timeout_s=LAST_S if last else TIMEOUT_S)
         if answer.status in (404, 405) and first:
             return  # this version has no such endpoint: nothing to poll
-        first = False
+        first, gap = False, answer.status == 0
         _keep(base, base + path, shown, target, answer, sink, tally)
         if on_answer is not None:
             on_answer(base, target.name, answer)
@@ -121,6 +125,22 @@ async def _follow(
         changed = pace.advance(time.monotonic(), answer.took_s)
         if changed is not None:
             say(f"{base}{path.split('?')[0]} {changed}")
+
+
+async def _asked(client: aiohttp.ClientSession, url: str, until: asyncio.Event, last: bool) -> Answer | None:
+    """One look; None where the end came while the answer did not."""
+    if last:
+        return await get(client, url, timeout_s=LAST_S)
+    asking = asyncio.ensure_future(get(client, url))
+    ending = asyncio.ensure_future(until.wait())
+    try:
+        await asyncio.wait((asking, ending), return_when=asyncio.FIRST_COMPLETED)
+        if not asking.done():
+            await asyncio.wait((asking,), timeout=LAST_S)
+        return asking.result() if asking.done() else None
+    finally:
+        ending.cancel()
+        asking.cancel()
 
 
 async def _until(stop: asyncio.Event, moment: float) -> bool:

@@ -1,0 +1,182 @@
+"""When does the recorder seal: an SLO missed, a jump, a line of the watchdog, a standstill, retractions, silence.
+
+A trigger only decides that evidence is worth keeping; what it was is the diagnosis' business. Rules need no settings:
+a jump is when the last few readings all lie beyond everything of the minute before, by a factor and an amount.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from ridgeline.live.figures import Scraped, least_quantile, mean_between
+
+HISTORY_S: Final = 300.0
+RECENT: Final = 5  # readings that must agree
+BEFORE: Final = 20  # readings that must be there to compare with
+FROZEN_S: Final = 10.0
+FROZEN_READINGS: Final = 6
+SLO_S: Final = 10.0
+SLO_REQUESTS: Final = 10.0
+RETRACTED: Final = 8.0  # within `RETRACT_S`
+RETRACT_S: Final = 10.0
+SILENT: Final = 3
+FACTOR: Final = 2.0
+WATCHED: Final = re.compile(
+    rb"watchdog timeout|Scheduler hit an exception|TokenizerManager hit an exception|SIGQUIT received"
+    rb"|CUDA out of memory|torch\.OutOfMemoryError|Health check failed\. Server couldn't"
+    rb"|timed out after [\d.]+s in KVPoll|Lost connection with prefill|EngineDeadError"
+    rb"|EngineCore encountered a fatal error|Out of memory: Killed process",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Alarm:
+    """Why to seal. `kind`: slo | jump | line | frozen | retractions | silent. `since_ts` is when it began, as seen."""
+
+    kind: str
+    where: str
+    detail: str
+    ts: float
+    since_ts: float
+
+
+@dataclass
+class Watcher:
+    """What one server showed lately, and what is remarkable about it."""
+
+    where: str
+    slo: Mapping[str, float] = field(default_factory=dict)
+    history: deque[Scraped] = field(default_factory=deque)
+    gaps: int = 0
+    first_gap: float = 0.0
+    jumps: dict[str, deque[tuple[float, float]]] = field(default_factory=dict)
+
+    def missed(self, ts: float, why: str) -> list[Alarm]:
+        """The server gave no answer."""
+        self.gaps += 1
+        if self.gaps == 1:
+            self.first_gap = ts
+        if self.gaps == SILENT and self.history:
+            return [Alarm("silent", self.where, f"no answer {SILENT} times in a row: {why}", ts, self.first_gap)]
+        return []
+
+    def seen(self, now: Scraped) -> list[Alarm]:
+        """A scrape: what it, with those before, gives reason to seal for."""
+        self.gaps = 0
+        if self.history and (now.ts <= self.history[-1].ts or _restarted(self.history[-1], now)):
+            self.history.clear()  # the clock was stepped back, or the counters began anew
+            self.jumps.clear()
+        self.history.append(now)
+        while now.ts - self.history[0].ts > HISTORY_S:
+            self.history.popleft()
+        found = [self._slo(now), self._frozen(now), self._retractions(now), *self._jumps(now)]
+        return [alarm for alarm in found if alarm is not None]
+
+    def _back(self, now: Scraped, seconds: float) -> Scraped | None:
+        """The newest scrape that is at least so old; None where there is none."""
+        return next((s for s in reversed(self.history) if now.ts - s.ts >= seconds), None)
+
+    def _slo(self, now: Scraped) -> Alarm | None:
+        before = self._back(now, SLO_S)
+        if before is None:
+            return None
+        for name, bound in self.slo.items():
+            quantity, _, statistic = name.partition("_")
+            if statistic == "mean":
+                value = mean_between(before, now, quantity)
+                n = now.counts.get(quantity, 0.0) - before.counts.get(quantity, 0.0)
+            else:
+                known = least_quantile(before, now, quantity, float(statistic[1:]) / 100)
+                value, n = known if known is not None else (None, 0.0)
+            if value is not None and value > bound and n >= SLO_REQUESTS:
+                return Alarm("slo", self.where, f"{name} is over {value:.3g} s against {bound:g} s", now.ts, before.ts)
+        return None
+
+    def _frozen(self, now: Scraped) -> Alarm | None:
+        """Requests are there, and nothing a scheduler reports has moved (SIGNALS §1.1: gauges freeze with it)."""
+        work = (now.total("running") or 0.0) + (now.total("waiting") or 0.0)
+        if work <= 0 or not now.counters:
+            return None
+        mark, since, same = _progress(now), now.ts, 0
+        for s in reversed(self.history):
+            if _progress(s) != mark:
+                break
+            since, same = s.ts, same + 1
+        moved_before = same < len(self.history)
+        if moved_before and now.ts - since >= FROZEN_S and same >= FROZEN_READINGS:
+            detail = f"no progress for {now.ts - since:.0f} s with {work:.0f} requests inside"
+            return Alarm("frozen", self.where, detail, now.ts, since)
+        return None
+
+    def _retractions(self, now: Scraped) -> Alarm | None:
+        before = self._back(now, RETRACT_S)
+        if before is None or "retracted" not in now.counters:
+            return None
+        n = now.counters["retracted"] - before.counters.get("retracted", 0.0)
+        if n < RETRACTED:
+            return None
+        return Alarm("retractions", self.where, f"{n:.0f} requests retracted in {now.ts - before.ts:.0f} s", now.ts,
+                     before.ts)  # fmt: skip
+
+    def _jumps(self, now: Scraped) -> list[Alarm]:
+        last = self.history[-2] if len(self.history) > 1 else None
+        busy = (now.total("running") or 0.0) + (now.total("waiting") or 0.0) > 0
+        readings = {
+            "waiting": now.total("waiting"),
+            "ttft": mean_between(last, now, "ttft") if last is not None else None,
+            "gen_tps": now.total("gen_tps") if busy else None,
+        }
+        found = []
+        for name, value in readings.items():
+            if value is None:
+                continue
+            kept = self.jumps.setdefault(name, deque(maxlen=300))
+            kept.append((now.ts, value))
+            alarm = self._jump(name, [v for _, v in kept], kept[-min(RECENT, len(kept))][0], now.ts)
+            if alarm is not None:
+                found.append(alarm)
+        return found
+
+    def _jump(self, name: str, values: list[float], since: float, ts: float) -> Alarm | None:
+        if len(values) < BEFORE + RECENT:
+            return None
+        before, recent = values[:-RECENT], values[-RECENT:]
+        if name == "gen_tps":
+            if max(recent) >= min(before) / FACTOR:
+                return None
+            detail = f"throughput fell from {_middle(before):.0f} to {_middle(recent):.0f} tokens/s"
+            return Alarm("jump", self.where, detail, ts, since)
+        least = {"waiting": 8.0, "ttft": 0.2}[name]
+        top = max(before)
+        if min(recent) <= FACTOR * top or min(recent) - top < least:
+            return None
+        unit = "requests wait" if name == "waiting" else "s to the first token"
+        return Alarm("jump", self.where, f"{_middle(recent):.3g} {unit}, {_middle(before):.3g} before", ts, since)
+
+
+def alarm_in(where: str, data: bytes, ts: float) -> Alarm | None:
+    """A line of a log that is reason enough."""
+    found = WATCHED.search(data)
+    if found is None:
+        return None
+    start = data.rfind(b"\n", 0, found.start()) + 1
+    line = data[start : data.find(b"\n", found.end())][:200].decode("utf-8", "replace")
+    return Alarm("line", where, line, ts, ts)
+
+
+def _restarted(before: Scraped, now: Scraped) -> bool:
+    return any(now.counters.get(name, value) < value for name, value in before.counters.items())
+
+
+def _progress(s: Scraped) -> tuple[object, ...]:
+    moving = tuple(sorted((rank, values.get("gen_tps"), values.get("usage")) for rank, values in s.ranks.items()))
+    return (*(s.counters.get(name) for name in ("finished", "generated", "computed")), s.counts.get("tpot"), moving)
+
+
+def _middle(values: list[float]) -> float:
+    return sorted(values)[len(values) // 2]
