@@ -42,7 +42,7 @@ def one(name: str, seed: int) -> dict[str, Any]:
         truth = record(case, Path(folder) / "evidence")
         view = open_sources([str(Path(folder) / "evidence")])
         found = diagnose(view)
-        decision = decided(view, found, (), 3, 0, 1, True)
+        decision = decided(view, found, (), 5, 0, 1, True)
     harm, twin = truth["harm"]["case"], truth["harm"]["twin"]
     told = found.findings[0].cause if found.findings else found.verdict
     hurt = max(FIGURES, key=lambda f: excess(f, harm[f], twin[f]))

@@ -21,7 +21,7 @@ def decide(
     from_: Annotated[str | None, Parameter(name="--from")] = None,
     to: str | None = None,
     slo: tuple[str, ...] = (),
-    repeat: int = 3,
+    repeat: int = 5,
     seed: int = 0,
     jobs: int | None = None,
     output: Annotated[Path | None, Parameter(name=["--out", "-o"])] = None,
@@ -138,13 +138,13 @@ def decided(
     first = found.findings[0]
     if first.cause not in TRIES:
         return no_setting(first.cause, first.route)
-    window = None if found.incident is None else (found.incident.from_ts, found.incident.to_ts)
+    window, good = (None if w is None else (w.from_ts, w.to_ts) for w in (found.incident, found.baseline))
     tell = None if quiet else lambda text: print(f"{text} …", file=sys.stderr, flush=True)
     try:
         basis = basis_of(view, True, tell)
         with counting(quiet) as on_done:
-            return run(basis, first.cause, first.route, window, limits=limits, repeats=repeat, seed=seed, jobs=jobs,
-                       on_done=on_done)  # fmt: skip
+            return run(basis, first.cause, first.route, window, good, limits=limits, repeats=repeat, seed=seed,
+                       jobs=jobs, on_done=on_done)  # fmt: skip
     except (InputError, ScenarioError, SettingError) as error:
         return no_traffic(first.cause, str(error))
 

@@ -15,25 +15,26 @@ from ridgeline.sim.whatif.compare import Compared, Comparison, Objective, compar
 from ridgeline.sim.whatif.contract import of_change, of_run
 from ridgeline.sim.whatif.flags import named
 from ridgeline.sim.whatif.hypotheses import Hypothesis, hypotheses
+from ridgeline.sim.whatif.paired import statistic
 from ridgeline.sim.whatif.pool import OnDone
 from ridgeline.sim.whatif.slo import Limit
 from ridgeline.sim.whatif.variants import Variant
 from ridgeline.words.whatif import NO_SETTING, PRICES, Price
 
 SCHEMA: Final = "ridgeline.decision/1"
-ENOUGH: Final = 0.8
+ENOUGH: Final = 0.9
 """A cheaper change is taken where it brings this share of the best gain."""
+LEAST: Final = 0.8
+"""Of memory and servers the least is taken that brings this share of the best gain."""
 WORSE: Final = 0.25
 """A change that makes the 90th percentile of another figure worse by more than this is none."""
 WORSE_S: Final = 0.05
 FEWEST_IN_WINDOW: Final = 30
-REPEATS: Final = 3
-# Cause or layer → the figure it hurts; everything else waits for its first token.
-HURT: Final = {
-    "decode": Objective("tpot_s", "p90"),
-    "memory.retraction-storm": Objective("e2e_s", "p90"),
-    "queue.limit-rejected": Objective("goodput"),
-}
+REPEATS: Final = 5
+HURT_BY: Final = 1.25
+"""From this ratio to the good time on a figure counts as hurt."""
+# Cause or layer → the figure it hurts, where no good time tells; everything else waits for its first token.
+HURT: Final = {"decode": Objective("tpot_s", "p90"), "memory.retraction-storm": Objective("e2e_s", "p90")}
 SHOWN_PREFIXES: Final = frozenset({"hashes", "groups", "keys"})
 """Evidence that tells which prompts share a prefix, not only how much each found."""
 WAITS: Final = Objective("ttft_s", "p90")
@@ -76,10 +77,22 @@ def unseen_prefixes(cause: str) -> Decision:
     return Decision(cause, "no-evidence", None, sentence)
 
 
-def objective_for(cause: str, limits: Sequence[Limit]) -> Objective:
-    """What a change has to improve."""
+def objective_for(
+    basis: Basis, cause: str, limits: Sequence[Limit], bad: NDArray[np.int64] | None, good: NDArray[np.int64] | None
+) -> Objective:
+    """What a change has to improve: goodput with limits, else the figure whose 90th percentile the incident raised most
+    over the good time, as observed."""
     if limits:
         return Objective("goodput")
+    if basis.traffic is not None and bad is not None and good is not None:
+        ratios: dict[str, float] = {}
+        for metric in ("ttft_s", "tpot_s", "e2e_s"):
+            now, then = (statistic(basis.traffic.observed[metric][rows], "p90") for rows in (bad, good))
+            if now == now and then > 0:
+                ratios[metric] = now / then
+        worst = max(ratios, key=lambda metric: ratios[metric], default="")
+        if worst and ratios[worst] >= HURT_BY:
+            return Objective(worst, "p90")
     return HURT.get(cause, HURT.get(cause.partition(".")[0], WAITS))
 
 
@@ -97,6 +110,7 @@ def decide(
     cause: str,
     route: str,
     window: tuple[float, float] | None = None,
+    good_time: tuple[float, float] | None = None,
     *,
     limits: Sequence[Limit] = (),
     repeats: int = REPEATS,
@@ -104,22 +118,23 @@ def decide(
     jobs: int | None = None,
     on_done: OnDone | None = None,
 ) -> Decision:
-    """Try what the cause suggests on the traffic and choose."""
+    """Try what the cause suggests on the traffic and choose; windows in wall seconds."""
     tries = hypotheses(cause, basis.settings, basis.pinned)
     if not tries:
         return no_setting(cause, route)
     if cause.startswith("cache.") and basis.traffic is not None and basis.traffic.prefix not in SHOWN_PREFIXES:
         return unseen_prefixes(cause)
     variants = [Variant((), basis.settings), *(one.variant for one in tries)]
+    bad, good = rows_within(basis, window), rows_within(basis, good_time)
     found = compare(
-        basis, variants, repeats=repeats, seed=seed, jobs=jobs, limits=limits, objective=objective_for(cause, limits),
-        over=rows_within(basis, window), on_done=on_done,
+        basis, variants, repeats=repeats, seed=seed, jobs=jobs, limits=limits,
+        objective=objective_for(basis, cause, limits, bad, good), over=bad, on_done=on_done,
     )  # fmt: skip
     by_variant = {one.variant.name: one for one in tries}
-    good = [run for run in found.runs[1:] if worth(run, found) and harmless(run)]
-    if not good:
+    helps = [run for run in found.runs[1:] if worth(run, found) and harmless(run)]
+    if not helps:
         return without_gain(cause, found)
-    chosen = choose(good, found, {name: one.price for name, one in by_variant.items()})
+    chosen = choose(helps, found, {name: one.price for name, one in by_variant.items()})
     return with_gain(cause, found, chosen, by_variant[chosen.variant.name])
 
 
@@ -134,7 +149,7 @@ def choose(good: Sequence[Compared], found: Comparison, price: dict[str, Price])
         top = min((run.score for run in mine), default=0.0)
         if mine and top <= ENOUGH * best:
             # a flag costs the same whatever its value; of memory and servers the least that does it
-            least = top + CLOSE * abs(found.base_figure) if kind in ("flag", "client") else ENOUGH * best
+            least = top + CLOSE * abs(found.base_figure) if kind in ("flag", "client") else LEAST * best
             return next(run for run in mine if run.score <= least)
     return min(good, key=lambda run: run.score)
 

@@ -27,6 +27,8 @@ def hypotheses(cause: str, base: Settings, pinned: int) -> list[Hypothesis]:
     for one in TRIES.get(cause, ()):
         if one.unpin and not pinned:
             continue
+        if any(text.startswith("x") and not getattr(base, key) for key, text in one.settings):
+            continue  # no multiple of what is off
         settings = applied(one, base)
         if settings is None or (settings == base and not one.unpin):
             continue

@@ -78,7 +78,11 @@ def change(
     deltas = np.array(news) - np.array(olds)
     half = half_width(deltas, pairs[0], name, seed)
     old, new, delta = float(np.mean(olds)), float(np.mean(news)), float(np.mean(deltas))
-    return Change(old, new, delta, None if half is None else delta - half, None if half is None else delta + half)
+    if half is None:
+        return Change(old, new, delta, None, None)
+    # no time falls below 0; shares that count for good are handed in as 0 to -1
+    floor, ceiling = (-old, float("inf")) if old >= 0 and new >= 0 else (-1.0 - old, -old)
+    return Change(old, new, delta, min(delta, max(delta - half, floor)), max(delta, min(delta + half, ceiling)))
 
 
 def half_width(deltas: NDArray[np.float64], first: tuple[Floats, Floats], name: str, seed: int) -> float | None:
