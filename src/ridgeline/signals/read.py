@@ -58,12 +58,14 @@ READERS: Final[dict[str, Reader]] = {
     "dump": dump.read,
 }
 
+BYTES: Final = ("dump", "otlp")  # kinds that are no text: a NUL byte is part of them
+
 
 def read(blob: Blob, reading: Reading) -> Iterator[Rows]:
     """The rows of one source; sets `reading.kind`. Raises InputError where the source cannot be opened at all."""
     head = blob.head()
     reading.kind = detect(head)
-    if b"\0" in head and reading.kind in READERS and not head.startswith(UTF16) and reading.kind != "otlp":
+    if b"\0" in head and reading.kind in READERS and not head.startswith(UTF16) and reading.kind not in BYTES:
         blob = replace(blob, drop_nul=True)
         reading.note(f"{blob.shown}: holds NUL bytes, as a log does that was cut while it was written; left out")
     if reading.kind == "empty" and incident_bundle.endpoint_in(blob.path) is not None:

@@ -1,6 +1,7 @@
 """The shapes of 0.4.6 to 0.5.23, told by content; what is finished and what was open; what is no dump."""
 
 import gzip
+import time
 from pathlib import Path
 from typing import Any
 
@@ -8,9 +9,11 @@ import pytest
 import zstandard
 
 from ridgeline.lab.emit.pickles import Instance, dumps
-from ridgeline.signals.dump import Dump, Limits, read_dump
-from ridgeline.signals.dump.shapes import request_of
+from ridgeline.signals.dump import DEFAULT, Dump, Limits, read_blob, read_dump
+from ridgeline.signals.dump.inert.child import answer
+from ridgeline.signals.dump.shapes import dump_of, request_of
 from ridgeline.signals.dump.sniff import looks_like_pickle
+from ridgeline.signals.stream import Blob
 from tests.signals.dump.compose import IO, T, answered, arguments, asked, dump, entry, opened
 
 
@@ -104,13 +107,35 @@ def test_packed_files(pack: Any, tmp_path: Path) -> None:
     assert cut.refused is not None
 
 
-def test_a_dump_cut_at_every_byte_keeps_what_was_whole(tmp_path: Path) -> None:
-    from ridgeline.signals.dump import read_blob
-    from ridgeline.signals.stream import Blob
+def test_a_dump_cut_at_every_byte() -> None:
+    data = dump([entry("a"), entry("b", 1.0), opened("c", 2.0)], crash=True)
+    kept = 0
+    for size in range(2, len(data)):
+        found = answer(data[:size], DEFAULT, time.monotonic() + 5)
+        assert "ends " in found["cut"]
+        cut = dump_of(found["root"], "x")
+        now = 0 if cut is None else len(cut.requests)
+        assert now >= kept, size
+        kept = now
+    assert kept == 3
 
+
+def test_a_real_dump_cut_anywhere(shared_dir: Path) -> None:
+    folder = shared_dir / "real" / "sglang_0.5.23" / "pd_mooncake_tcp" / "prefill" / "request_dump"
+    data = min(folder.iterdir(), key=lambda p: p.stat().st_size).read_bytes()
+    kept = [0]
+    for size in range(1000, len(data), len(data) // 40):
+        found = answer(data[:size], DEFAULT, time.monotonic() + 30)
+        cut = dump_of(found["root"], "x")
+        kept.append(0 if cut is None else len(cut.requests))
+    assert kept == sorted(kept)
+    assert kept[-1] >= 38
+
+
+def test_a_cut_file_is_one_line_and_what_was_whole() -> None:
     data = dump([entry("a"), entry("b", 1.0), opened("c", 2.0)], crash=True)
     kept: list[int] = []
-    for size in (*range(2, len(data), 41), len(data) - 1):
+    for size in (*range(2, len(data), 141), len(data) - 1):
         found = read_blob(Blob("x", None, data[:size]))
         assert found.refused is not None
         assert found.refused.startswith("is cut: ")

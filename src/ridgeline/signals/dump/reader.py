@@ -24,6 +24,7 @@ for name in ("ridgeline", "ridgeline.signals", "ridgeline.signals.dump"):
 from ridgeline.signals.dump.inert.child import main
 main()
 """
+KEPT: Final = ("LD_LIBRARY_PATH", "SYSTEMROOT")  # without them some interpreters do not start
 GRACE_S: Final = 0.5  # between the child's own deadline and its end
 
 
@@ -42,7 +43,7 @@ def inert(data: bytes, limits: Limits, deadline: float) -> dict[str, Any]:
             stdin=given,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            env={},
+            env={name: os.environ[name] for name in KEPT if name in os.environ},
         )
     try:
         out, _ = child.communicate(timeout=left)
