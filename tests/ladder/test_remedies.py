@@ -72,6 +72,10 @@ def test_the_engine_is_told_by_servers_else_by_the_kind_of_lines() -> None:
     assert served(view_of({"servers": [{"engine": "vllm"}]})).vllm
     assert served(view_of({"batches": [{**decode(1)[0], "kind": "stats"}]})).vllm
     assert not served(view_of({"batches": decode(3)})).vllm
+    assert served(view_of({"series": [{"series": 1, "name": "x", "raw": "vllm:num_requests_running"}]})).vllm
+    assert not served(view_of({"series": [{"series": 1, "name": "x", "raw": "sglang:num_running_reqs"}]})).vllm
+    note = "vllm.log: times carry no year; read as 2000, an arbitrary one (give --year)"
+    assert served(view_of({"sources": [{"source": 1, "kind": "log", "notes": [note]}]})).vllm
     assert served(view_of({"servers": [{"engine": "sglang", "version": "0.5.9"}]})).version == "0.5.9"
 
 

@@ -15,6 +15,10 @@ ENGINES: Final = """
 SELECT count(*) FILTER (WHERE engine = 'vllm') AS vllm, count(*) FILTER (WHERE engine = 'sglang') AS sglang,
     (SELECT count(*) FROM batches WHERE kind = 'stats') AS stats,
     (SELECT count(*) FROM batches WHERE kind IN ('prefill', 'decode')) AS steps,
+    (SELECT count(*) FROM series WHERE starts_with(raw, 'vllm:')) AS exposed,
+    (SELECT count(*) FROM series WHERE starts_with(raw, 'sglang')) AS exposed_sglang,
+    -- Of the two, only vLLM's lines carry no year (SIGNALS §15.2).
+    (SELECT count(*) FROM sources WHERE kind = 'log' AND contains(array_to_string(notes, ' '), 'carry no year')) AS yearless,
     min(version) FILTER (WHERE engine = 'sglang') AS version
 FROM servers
 """
@@ -34,9 +38,10 @@ class Served:
 
 
 def served(view: View) -> Served:
-    """The engine of the servers in the evidence; where none is named, stats lines without batch lines mean vLLM."""
-    vllm, sglang, stats, steps, version = view.one(ENGINES)
-    other = vllm > sglang or (not sglang and stats > 0 and not steps)
+    """The engine of the servers in the evidence; where none is named, by metric names and by the kind of log lines."""
+    vllm, sglang, stats, steps, exposed, exposed_sglang, yearless, version = view.one(ENGINES)
+    unnamed = not sglang and not steps and not exposed_sglang
+    other = vllm > sglang or (unnamed and bool(stats or exposed or yearless))
     return Served("vllm" if other else "sglang", None if other else version)
 
 
