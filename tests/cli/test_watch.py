@@ -155,3 +155,19 @@ def test_bad_arguments_are_one_line(tmp_path: Path, arguments: tuple[str, ...], 
     process = start(*(str(tmp_path / "out") if a == "OUT" else a for a in arguments))
     _, err = process.communicate(timeout=60)
     assert process.returncode == 1 and says in err and err.count("\n") == 1, err
+
+
+def test_what_ships_for_operators_uses_options_that_exist() -> None:
+    import re
+
+    root = Path(__file__).resolve().parents[2]
+    told = subprocess.run([sys.executable, "-m", "ridgeline", "watch", "--help"], capture_output=True, text=True,
+                          timeout=60, check=True).stdout  # fmt: skip
+    unit = (root / "deploy" / "ridgeline-watch.service").read_text()
+    container = (root / "deploy" / "Containerfile").read_text()
+    commands = [line for line in unit.splitlines() if "ExecStart=" in line or "RIDGELINE_OPTIONS=" in line]
+    commands += [line for line in container.splitlines() if line.startswith("ENTRYPOINT")]
+    used = {flag for line in commands for flag in re.findall(r"(?<![\w-])--[a-z-]+", line)}
+    assert len(commands) == 3 and {"--output", "--quiet", "--ring"} <= used
+    assert all(flag in told for flag in used), used
+    assert "SuccessExitStatus=2" in unit and "[live]" in container

@@ -102,7 +102,7 @@ def _identify(server: Server) -> None:
     named = next((str(doc["version"]) for doc in (info, loads, version) if doc.get("version")), None)
     server.version = named
     if engines:
-        server.engine = max(sorted(set(engines)), key=engines.count)
+        server.engine = max(sorted(set(engines)), key=lambda engine: engines.count(engine))
     elif info.get("internal_states") or "model_path" in model or "loads" in loads or "dp_rank" in loads:
         server.engine = "sglang"
     elif named is not None and version.get("version"):

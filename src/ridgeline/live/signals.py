@@ -138,7 +138,7 @@ def survey(server: Server) -> Survey:
 def _signal(server: Server, engine: Engine, name: str) -> Signal:
     ways = switches(name, server.version, engine)
     certain = [way for way in ways if way.span.has(server.version, engine)]
-    way = (certain or list(ways) or [None])[0]
+    way = next(iter((*certain, *ways)), None)
     if way is None or way.kind == "absent":
         return Signal(name, "absent", f"not in {engine} {server.version or 'of this version'}", way)
     state, seen = _seen(server, engine, name)

@@ -141,6 +141,7 @@ def _time_rows(sides: Sequence[Evidence], quantity: Quantity, wanted: Wanted, ma
     seen = [side.histograms.get(quantity.column) for side in sides]
     usable = [c for c in columns if c is not None]
     pairs: dict[str, Paired] = {}
+    basis: Basis
     if len(usable) == len(sides):
         found, basis = _from_requests(usable, quantity, wanted), "requests"
         pairs = _pairs(usable, quantity, wanted) if paired else {}
@@ -348,9 +349,9 @@ def _judged(rows: Sequence[Row], alpha: float) -> tuple[Figure, ...]:
     out = []
     for i, row in enumerate(rows):
         change = _change(row, changes[i], adjusted[i], alpha)
-        sides = row.estimates[:2]
-        figure = Figure(row.name, row.unit, row.quantity, row.better, row.basis, row.drives, *sides, changes[i],
-                        adjusted[i], change)  # fmt: skip
+        incident, after = row.estimates[:2]
+        figure = Figure(row.name, row.unit, row.quantity, row.better, row.basis, row.drives, incident, after,
+                        changes[i], adjusted[i], change)  # fmt: skip
         harm = harms[i]
         if harm is not None:
             harmed = _change(row, harm, harm_p[i], HARM_ALPHA) == "worse"
