@@ -3,7 +3,7 @@
 import pytest
 
 from ridgeline.sim.settings import SettingError, Settings
-from ridgeline.sim.whatif.flags import named, own_name
+from ridgeline.sim.whatif.flags import named, own_name, shown
 
 
 @pytest.mark.parametrize(
@@ -41,3 +41,11 @@ def test_the_servers_own_spelling_is_understood() -> None:
     assert own_name("enable_prefix_caching", "false", "vllm", 16) == ("disable_radix_cache", "true")
     with pytest.raises(SettingError, match="enable_prefix_caching"):
         own_name("enable_prefix_caching", "maybe", "vllm", 16)
+
+
+def test_a_vllm_setting_is_shown_under_its_own_name() -> None:
+    settings = Settings(engine="vllm", page_size=16)
+    assert shown("max_running_requests", 8, settings) == ("max_num_seqs", 8)
+    assert shown("disable_radix_cache", True, settings) == ("enable_prefix_caching", False)
+    assert shown("max_total_num_tokens", 1600, settings) == ("num_gpu_blocks_override", 100)
+    assert shown("max_running_requests", 8, Settings()) == ("max_running_requests", 8)

@@ -9,7 +9,7 @@ from ridgeline.sim.summary import SCHEMA
 from ridgeline.sim.whatif import gate
 from ridgeline.sim.whatif.advise import Advice, advise
 from ridgeline.sim.whatif.compare import NAMES, Compared, Comparison
-from ridgeline.sim.whatif.flags import named
+from ridgeline.sim.whatif.flags import named, shown
 from ridgeline.sim.whatif.paired import Change
 from ridgeline.sim.whatif.variants import plain
 
@@ -62,7 +62,9 @@ def of_run(run: Compared) -> dict[str, Any]:
     figures: dict[str, dict[str, float | None] | None] = {
         name: None if told is None else {k: rounded(v) for k, v in told.items()} for name, told in run.figures.items()
     }
+    settings = first["settings"] | dict(shown(k, v, run.variant.settings) for k, v in first["settings"].items())
     return first | figures | {
+        "settings": settings,
         "base": run.changes is None, "changes": dict(run.variant.changes), "flag": flag or None, "needs": list(needs),
         "rank": run.rank, "goodput": rounded(run.goodput), "within_slo": rounded(run.within_slo),
         "slo_met": run.slo_met, "overloaded": run.outcomes[0].overloaded is not None, "unfinished": run.lost,

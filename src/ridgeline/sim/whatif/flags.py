@@ -60,6 +60,17 @@ def own_name(key: str, value: str, engine: str, page: int) -> tuple[str, str]:
     return OTHER_NAMES.get(name, name), value
 
 
+def shown(key: str, value: Value, settings: Settings) -> tuple[str, Value]:
+    """A setting under the name that the server's command line has for it; the simulator's own where it has none."""
+    if settings.engine != "vllm":
+        return key, value
+    if key == "disable_radix_cache":
+        return "enable_prefix_caching", not value
+    if key == "max_total_num_tokens":
+        return "num_gpu_blocks_override", int(value) // settings.page_size
+    return VLLM_FLAGS.get(key, key), value
+
+
 def spelled(changes: Sequence[tuple[str, Value]], settings: Settings) -> list[Spelled]:
     """Each change as the server (or the gateway, or the environment) takes it."""
     if settings.engine == "vllm":

@@ -8,7 +8,7 @@ import numpy as np
 
 from ridgeline.scenario.model import Scenario
 from ridgeline.sim.settings import SettingError, Settings, with_changes
-from ridgeline.sim.whatif.flags import own_name
+from ridgeline.sim.whatif.flags import own_name, shown
 
 MOST = 10_000
 """Variants beyond this are a mistake."""
@@ -25,7 +25,8 @@ class Variant:
     @property
     def name(self) -> str:
         """``key=value`` of every change."""
-        told = [f"{key}={plain(value)}" for key, value in self.changes]
+        pairs = [shown(key, value, self.settings) for key, value in self.changes]
+        told = [f"{key}={plain(value)}" for key, value in pairs]
         return ", ".join([*told, *(["no rank asked for"] if self.unpin else [])]) or "base"
 
 
