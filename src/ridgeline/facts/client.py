@@ -122,7 +122,7 @@ def tokenize_s(view: View) -> Fact:
     return found(view, typical, "s", n, cites, p95=rounded(p95), follows=rounded(follows), seconds=rounded(typical))
 
 
-GONE: Final = """
+GONE: Final = r"""
 WITH rows AS (
     SELECT rid, coalesce(text, '') || ' ' || coalesce(attrs, '') AS said, kind, source, line FROM events
     WHERE (kind IN ('client-disconnect')
@@ -130,6 +130,14 @@ WITH rows AS (
            AND (contains(coalesce(text, '') || coalesce(attrs, ''), 'Aborted by') OR attrs ->> 'by' = 'client')))
         AND ($since::DOUBLE IS NULL OR ts IS NULL OR ts >= $since)
         AND ($until::DOUBLE IS NULL OR ts IS NULL OR ts <= $until)
+    UNION ALL
+    -- vLLM says only that a request was aborted, under its own id: nobody but the caller aborts there.
+    SELECT coalesce(r.client_rid, e.rid), coalesce(e.text, ''), 'abort', e.source, e.line
+    FROM events e LEFT JOIN (SELECT DISTINCT rid, client_rid FROM records WHERE role = 'client' OR kind = 'client') r
+        ON r.rid IN (e.rid, regexp_replace(e.rid, '-[0-9]+$', ''))
+    WHERE e.kind = 'abort' AND regexp_matches(coalesce(e.text, ''), '^(Request \S+ aborted|Aborted request)')
+        AND ($since::DOUBLE IS NULL OR e.ts IS NULL OR e.ts >= $since)
+        AND ($until::DOUBLE IS NULL OR e.ts IS NULL OR e.ts <= $until)
     UNION ALL
     SELECT coalesce(client_rid, rid), coalesce(abort_message, ''), 'client', source, line FROM records
     WHERE (role = 'client' OR kind = 'client') AND state = 'aborted' AND coalesce(status_code, 200) < 400
