@@ -10,6 +10,7 @@ from http import HTTPStatus
 from pathlib import PurePosixPath
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -133,6 +134,19 @@ def test_other_objects_are_told_as_plain_data(protocol: int) -> None:
         assert found["day"] == "2026-11-30"
     assert found["numbers"]["$"] == "builtins.range"
     assert found["numbers"]["args"] == [3, 9, 2]
+
+
+@pytest.mark.parametrize("protocol", range(2, 6))
+def test_numbers_of_numpy_are_numbers_and_its_arrays_records(protocol: int) -> None:
+    value = {
+        "numbers": [np.float64(1.5), np.float32(0.25), np.int64(-7), np.bool_(True), np.uint16(65535)],
+        "array": np.arange(100, dtype=np.int32),
+    }
+    data = pickle.dumps(value, protocol)
+    found = Plain(len(data), DEFAULT, time.monotonic() + 5).walk(machine(data).run())
+    assert found["numbers"] == [1.5, 0.25, -7, True, 65535]
+    assert found["array"]["$"].startswith("numpy.")
+    assert "size" in str(found["array"])
 
 
 class Held:

@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
 from ridgeline.bundle.cite import lines_of
@@ -108,6 +109,22 @@ def test_a_citation_is_the_request_and_not_what_lies_between_two_newlines(tmp_pa
     assert found.keys() == {1, 2}
     assert json.loads(found[2]).items() >= {"request": 2, "rid": "b", "finished": False, "prompt_tokens": 4}.items()
     assert "secret" not in found[1]
+
+
+def test_a_bundle_of_a_dump_holds_no_prompt_no_id_and_no_secret(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RIDGELINE_KEY_FILE", str(tmp_path / "key"))
+    path = tmp_path / "crash.pkl"
+    path.write_bytes(dump([entry("rid-of-a-ward", text="prompt of a ward"), opened("rid-b")], "0.5.9", crash=True))
+    with pytest.raises(SystemExit):
+        main(["ingest", str(path), "-o", str(tmp_path / "bundle"), "--quiet"])
+    tables = {p.stem: pq.read_table(p).to_pylist() for p in (tmp_path / "bundle" / "tables").glob("*.parquet")}
+    assert len(tables["requests"]) == 2
+    assert len(tables["prompts"]) == 2
+    said = json.dumps(tables, default=str)
+    for secret in ("rid-of-a-ward", "prompt of a ward", "very-secret", "one two"):
+        assert secret not in said
 
 
 def _log(folder: Path) -> tuple[dict[str, Any], set[str]]:

@@ -1,11 +1,12 @@
 """What the machine built → data that JSON can hold: scalars, lists, dicts with text keys.
 
 An inert record is `{"$": "module.Class", …its attributes}`; a call with one plain argument (an enum member, a
-Decimal) is that argument. Sets are sorted lists, raw bytes only their size. What refers to itself or unfolds beyond the
-caps is refused: a memo entry that is used twice is written twice here.
+Decimal) is that argument, and so is a numpy number. Sets are sorted lists, raw bytes only their size. What refers to
+itself or unfolds beyond the caps is refused: a memo entry that is used twice is written twice here.
 """
 
 from array import array
+from struct import calcsize, unpack
 from time import monotonic
 from typing import Any, Final
 
@@ -19,6 +20,9 @@ UNFOLDED: Final = 8  # so many items per byte of the file
 CHARS: Final = 8 * 1024 * 1024  # and so much text
 SPARSE: Final = "ReqInput"  # a request has some eighty fields; those that were not set are left out
 STRIDE: Final = 1 << 14
+SCALAR_MAKERS: Final = frozenset(("numpy._core.multiarray.scalar", "numpy.core.multiarray.scalar"))
+NUMPY_FORMS: Final = {"f8": "d", "f4": "f", "f2": "e", "i8": "q", "i4": "i", "i2": "h", "i1": "b",
+                      "u8": "Q", "u4": "I", "u2": "H", "u1": "B", "b1": "?"}  # fmt: skip
 PACKED: Final = "$i32"
 PACKED_FROM: Final = 32  # shorter lists of token ids are written as they are
 
@@ -105,6 +109,8 @@ class Plain:
             return self.walk("/".join(args).replace("//", "/", 1) if args else ".", depth)
         if bare and module == "datetime" and args and type(args[0]) is bytes:
             return _iso(args[0])
+        if bare and value.made_by.path in SCALAR_MAKERS and (found := _numpy_scalar(args)) is not None:
+            return found
         out: dict[str, Any] = {"$": value.made_by.path}
         rest: list[Any] = []
         for part in (*args, *(value.state if isinstance(value.state, tuple) else (value.state,))):
@@ -119,6 +125,19 @@ class Plain:
         if value.items:
             out["items"] = self.walk(value.items, depth + 1)
         return out
+
+
+def _numpy_scalar(args: tuple[Any, ...]) -> int | float | bool | None:
+    """A number out of numpy's (kind, bytes); None for another kind."""
+    if len(args) != 2 or not isinstance(args[0], Inert) or type(args[1]) is not bytes or not args[0].args:
+        return None
+    kind, state = args[0].args[0], args[0].state
+    order = state[1] if isinstance(state, tuple) and len(state) > 1 and state[1] in ("<", ">") else "<"
+    form = NUMPY_FORMS.get(kind) if isinstance(kind, str) else None
+    if form is None or calcsize(form) != len(args[1]):
+        return None
+    number: int | float | bool = unpack(order + form, args[1])[0]
+    return number
 
 
 def _iso(raw: bytes) -> str:
