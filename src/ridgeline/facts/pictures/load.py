@@ -103,9 +103,9 @@ def _tone(rank: str, marked: tuple[str, ...], n: int) -> Tone:
 
 def _short(places: list[str]) -> dict[str, str]:
     """`server unified DP1` → the words in which the places differ: `DP1`."""
-    words = [p.split(" ") for p in places]
+    words = [list(dict.fromkeys(p.split(" "))) for p in places]
     common = set(words[0]).intersection(*words[1:]) if len(words) > 1 else set()
-    return {p: " ".join(w for w in p.split(" ") if w not in common) or p for p in places}
+    return {p: " ".join(w for w in own if w not in common) or p for p, own in zip(places, words, strict=True)}
 
 
 def _mean(values: list[float | None]) -> float | None:

@@ -16,7 +16,10 @@ from ridgeline.model.fact import Missing
 SLICES: Final = f"""
 WITH rows AS (
     SELECT coalesce(role, '') AS side, coalesce(e2e_s, finished_ts - received_ts) AS e2e_s, received_ts,
-        greatest(coalesce(pre_queue_s, queued_ts - received_ts, 0), 0) AS before_s,
+        -- On either side of a pair the way to the queue contains the handshake, on the decode side the transfer too.
+        greatest(coalesce(pre_queue_s, queued_ts - received_ts, 0) - coalesce(bootstrap_s, 0)
+            - CASE WHEN role = 'decode' THEN coalesce(alloc_wait_s, prealloc_s, 0) + coalesce(transfer_s, 0) ELSE 0 END,
+            0) AS before_s,
         coalesce(queue_s, scheduled_ts - queued_ts, 0) AS queue_s,
         coalesce(bootstrap_s, 0) + coalesce(alloc_wait_s, prealloc_s, 0) + coalesce(transfer_s, 0) AS transfer_s,
         coalesce(prefill_s, 0) AS prefill_s, coalesce(decode_s, 0) AS decode_s, coalesce(return_s, 0) AS return_s

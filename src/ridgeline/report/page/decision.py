@@ -33,17 +33,17 @@ def pictures_of(decision: Mapping[str, Any], where: str) -> list[Picture]:
 def _tried(decision: Mapping[str, Any]) -> Picture | None:
     rows: list[tuple[Any, ...]] = []
     shown: list[Range] = []
-    chosen = (decision["change"] or {}).get("settings")
+    change = decision["change"] or {}
+    chosen = (change.get("settings"), change.get("unpin"))
     for one in decision["tried"]:
         gain = one["gain"] or {}
         before, after = _number(gain.get("before")), _number(gain.get("after"))
         if before is None or after is None:
             continue
         low, high = (None if (v := _number(gain.get(k))) is None else max(0.0, before + v) for k in ("low", "high"))
-        name = ", ".join(f"{k}={v}" for k, v in one["settings"].items()) or (
-            "unpinned" if one["unpin"] else "as it was"
-        )
-        shown.append(Range(name, "marked" if one["settings"] == chosen else "other", after, low, high))
+        words = [f"{k}={v}" for k, v in one["settings"].items()] + (["unpinned"] if one["unpin"] else [])
+        name = ", ".join(words) or "as it was"
+        shown.append(Range(name, "marked" if (one["settings"], one["unpin"]) == chosen else "other", after, low, high))
         rows.append((name, before, after, low, high))
     if not rows:
         return None

@@ -34,7 +34,7 @@ def _below(panels: Panels, say: Say) -> tuple[float, str]:
     body, y = "", 4.0
     for k, panel in enumerate(panels.panels):
         last = k == len(panels.panels) - 1
-        body += _panel(panel, say, LEFT, WIDTH - 96, y + TOP - 8, y + each, panels.shade, last)
+        body += _panel(panel, say, LEFT, WIDTH - 116, y + TOP - 8, y + each, panels.shade, last)
         y += each + 12
     return y + 16, body
 
@@ -79,7 +79,7 @@ def _names(panel: Panel, y: Scale, right: float, say: Say) -> str:
     for at, c in sorted(ends, key=lambda e: (e[1].tone != "marked", e[0])):
         if all(abs(at - other) >= 12 for other in taken):
             taken.append(at)
-            out += text(right + 6, at + 4, c.name, "t s" if c.tone == "other" else "t s b", most=14)
+            out += text(right + 6, at + 4, c.name, "t s" if c.tone == "other" else "t s b", most=18)
     return out
 
 

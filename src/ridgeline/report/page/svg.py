@@ -99,7 +99,7 @@ def x_axis(scale: Scale, unit: Unit, bottom: float, top: float, most: int = 5) -
         x = scale(value)
         out.append(tag("line", class_="g", x1=x, x2=x, y1=top, y2=bottom))
         if x - last > 7 * len(words) * 0.95:
-            out.append(text(x, bottom + 16, words, "t s", "middle"))
+            out.append(text(x, bottom + 16, words, "t s", "middle" if x > 16 else "start"))
             last = x
     return "".join(out)
 
