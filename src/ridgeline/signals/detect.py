@@ -130,11 +130,11 @@ def detect(head: bytes) -> Kind:
         if looks_like_otlp(head):
             return "otlp"
         # A log that was cut to nothing while it was written begins with NUL bytes, thousands in a row.
-        text = head.replace(b"\0", b"")
-        if b"\0" not in head or _is_binary(text) or not text.strip() or not _is_text(text):
+        filled = head.replace(b"\0", b"")
+        if b"\0" not in head or _is_binary(filled) or not filled.strip() or not _is_text(filled):
             return "binary"
-        kind = detect(text)
-        return kind if kind in ("log", "request-log") else "binary"
+        behind = detect(filled)
+        return behind if behind in ("log", "request-log") else "binary"
     text = head.decode("utf-16" if head[:2] in UTF16 else "utf-8-sig", "replace")
     lines = [line for line in text.splitlines()[:HEAD_LINES] if line.strip()]
     if len(lines) > 1 and not text.endswith("\n") and text.count("\n") < HEAD_LINES:

@@ -203,8 +203,8 @@ def _runs(blob: Blob, reading: Reading, head: bytes) -> Iterator[tuple[I64 | int
             yield numbers, _clean(data, int(numbers[0]), reading)
         return
     short = (run for first, data in blob.chunks(reading) for run in _short_runs(first, data))
-    for numbers, some in whole_lines(short):
-        yield numbers, _clean(some, numbers if isinstance(numbers, int) else int(numbers[0]), reading)
+    for at, some in whole_lines(short):
+        yield at, _clean(some, at if isinstance(at, int) else int(at[0]), reading)
 
 
 def _short_runs(first: int, data: bytes) -> Iterator[tuple[int, bytes]]:
