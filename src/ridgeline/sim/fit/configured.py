@@ -58,12 +58,22 @@ GATEWAY_SQL: Final = """
 """
 
 
+TAKEN_SQL: Final = """
+    SELECT count(*)
+    FROM requests
+    WHERE coalesce(role, 'unified') = $role AND server IS NOT NULL AND received_ts IS NOT NULL
+    GROUP BY server
+"""
+EVEN: Final = 2
+"""Servers that took turns differ by no more requests than this."""
+
+
 def whole_service(view: View, setup: Configured) -> Configured:
     """The settings with as many servers as the view shows, and the gateway's policy in front of them."""
     unified, prefill, decode = view.one(PLACES_SQL)
     assumed = list(setup.assumed)
     if prefill and decode:
-        changed: dict[str, Any] = {"workers": prefill + decode, "decode_workers": decode, "router": "random"}
+        changed: dict[str, Any] = {"workers": prefill + decode, "decode_workers": decode}
     elif unified > 1:
         changed = {"workers": unified}
     else:
@@ -72,10 +82,14 @@ def whole_service(view: View, setup: Configured) -> Configured:
     policy = str(named[0][0]) if named else None
     if policy in ROUTERS:
         changed["router"] = policy
-    elif "router" not in changed:
-        changed["router"] = "round_robin"
+    else:
+        role = "prefill" if prefill and decode else "unified"
+        counts = [int(n) for (n,) in view.query(TAKEN_SQL, {"role": role})]
+        even = bool(counts) and max(counts) - min(counts) <= EVEN
+        changed["router"] = "round_robin" if even else "random"
         told = f"the gateway's policy {policy} is not simulated" if policy else "the gateway's policy: nothing names it"
-        assumed.append(f"{told}, round_robin is assumed")
+        how = "every server took as many" if even else "servers took unequal shares"
+        assumed.append(f"{told}; {how}: {changed['router']} is assumed")
     return replace(setup, settings=replace(setup.settings, **changed), assumed=tuple(assumed))
 
 

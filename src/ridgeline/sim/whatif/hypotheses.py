@@ -32,6 +32,8 @@ def hypotheses(cause: str, base: Settings, pinned: int) -> list[Hypothesis]:
         settings = applied(one, base)
         if settings is None or (settings == base and not one.unpin):
             continue
+        if base.decode_workers and not settings.decode_workers:
+            continue  # another architecture, not a setting
         made = variant_of(base, settings)
         variant = Variant(made.changes, settings, one.unpin)
         if all(variant.settings != known.variant.settings or variant.unpin != known.variant.unpin for known in out):
