@@ -14,6 +14,7 @@ from ridgeline.signals.lines import I64
 from ridgeline.signals.stream import LINE_LIMIT
 
 PART: Final = re.compile(rb"\d{4}-\d\d-\d\dT[\d:.]{8,18}(?:Z|[+-]\d\d:\d\d) (stdout|stderr) ([PF]) ")
+HEAD_BYTES: Final = 1 << 16
 MARKS: Final = (b" stdout P ", b" stderr P ")
 
 
@@ -36,7 +37,8 @@ def whole_lines(runs: Iterator[tuple[int, bytes]]) -> Iterator[tuple[I64 | int, 
     """The same runs of lines with the parts put together; runs without parts go through as they are."""
     waiting: dict[bytes, _Open] = {}
     for first, data in runs:
-        if waiting or any(mark in data for mark in MARKS):
+        # Every line of such a file has the mark, so that its first ones tell.
+        if waiting or (PART.search(data, 0, HEAD_BYTES) and any(mark in data for mark in MARKS)):
             yield from _joined(first, data, waiting)
         else:
             yield first, data
