@@ -111,7 +111,7 @@ def test_without_times_the_ladder_still_answers() -> None:
     ]
     d = run({"batches": batches}, "memory")
     assert d.findings[0].cause == "memory.saturation"
-    assert [a.rung for a in d.ladder] == ["A0", "A1", "A1b", "A2", "A2b", "A3", "A4", "A5"]
+    assert [a.rung for a in d.ladder if a.rung[0] == "A"] == ["A0", "A1", "A1b", "A2", "A2b", "A3", "A4", "A5"]
     assert d.ladder[2].state == "answered" and d.ladder[3].state == "cannot-tell" and d.ladder[3].missing
 
 

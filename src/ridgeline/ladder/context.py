@@ -12,7 +12,7 @@ from ridgeline.ladder.judge import Judgement
 from ridgeline.ladder.served import Served, asked_for, served
 from ridgeline.ladder.symptom import Asked
 from ridgeline.model.diagnosis import Answer, Finding, State
-from ridgeline.model.fact import Fact, Statement
+from ridgeline.model.fact import Fact, Missing, Statement
 
 
 @dataclass
@@ -31,6 +31,12 @@ class Context:
     def served(self) -> Served:
         """The engine the evidence is of."""
         return served(self.book.view)
+
+    def lacks(self, *facts: Fact) -> tuple[Missing, ...]:
+        """What these facts lack, as asks; a queue nobody stood in is no lack of evidence."""
+        points = self.book.ask("load_points").value is not None
+        missing = [m for m in missing_of(*facts) if not (points and "with a queue" in m.signal)]
+        return asked_for(missing, self.served)
 
     def excluded(self, *layers: str) -> tuple[str, ...]:
         """Causes of these layers that are ruled out."""
@@ -51,7 +57,7 @@ def answer(
     state: State = "answered" if known and all(f.value is not None for f in needs) else "cannot-tell"
     told = Statement(key, tuple(sorted((name, tidy(figure)) for name, figure in figures.items())))
     if state != "answered":
-        lacks = asked_for(missing_of(*(needs or facts)), context.served)
+        lacks = context.lacks(*(needs or facts))
         told = Statement("rung.cannot-tell", (("asks", "|".join(m.ask or m.signal for m in lacks[:3]) or "load"),))
     return Answer(
         rung=rung,
@@ -60,5 +66,5 @@ def answer(
         answer=told,
         evidence=context.book.cite(*known),
         ruled_out=tuple(ruled_out) if known else (),
-        missing=asked_for(missing_of(*facts, *needs), context.served),
+        missing=context.lacks(*facts, *needs),
     )

@@ -134,7 +134,7 @@ def _summary(verdict: Verdict, findings: Sequence[Finding]) -> Statement:
         ("cause", first.cause),
         ("confidence", first.confidence),
         ("layer", first.layer),
-        ("more", len(findings) - 1),
+        ("more", ", ".join(f.cause for f in findings[1:])),
     )
     alone = verdict == "finding" and len(findings) == 1
     return Statement("summary.one" if alone else f"summary.{verdict}", figures)

@@ -21,8 +21,12 @@ ASKS: Final[dict[str, tuple[str, str, str]]] = {
     "stages": (
         "the time each request spent in each stage",
         "--enable-metrics with {exporter}, or {time-stats}",
-        "--otlp-traces-endpoint URL (queue, prefill and decode time of each request; vLLM stamps neither the time "
-        "before its queue nor the way back)",
+        "--otlp-traces-endpoint URL (queue, prefill and decode time of each request)",
+    ),
+    "ends": (
+        "the time before the queue and on the way back",
+        "--enable-metrics with {exporter}, or {time-stats}",
+        "a client file beside the engine's records (vLLM stamps neither)",
     ),
     "histograms": (
         "latency histograms",

@@ -112,8 +112,8 @@ RUNGS: Final[dict[str, str]] = {
     ),
     "b1.backlog": "{most:.3g} wait at {place}; whether it got more to do is not known[[. Mind: {guards:each guard.*}]]",
     "b1.even": (
-        "no place has a backlog of its own[[ (arrivals at most {requests:.3g} times the fair share by requests)]]"
-        "[[ ({tokens:.3g} by tokens)]][[ (load figures {age:.3g} s old)]][[. Mind: {guards:each guard.*}]]"
+        "no place has a backlog of its own[[; arrivals at most {requests:.3g} times the fair share by requests]]"
+        "[[, {tokens:.3g} by tokens]][[; load figures {age:.3g} s old]][[. Mind: {guards:each guard.*}]]"
     ),
     "b.no-sides": "no prefill or decode side is in the evidence",
     "b2.stage": (
@@ -168,7 +168,7 @@ RUNGS: Final[dict[str, str]] = {
     "a4.no-cause": "no cause is named that a replay or a simulation could try",
     "a5.not-reached": "not run: the command under next starts the route",
     "a5.decided": "{sentence}",
-    "summary.finding": "{cause} ({confidence} confidence), and {more} more",
+    "summary.finding": "{cause} ({confidence} confidence), and {more}",
     "summary.one": "{cause} ({confidence} confidence)",
     "summary.stopped": (
         "something died or stood still: {stopped} ({stopped_confidence} confidence); before or beside it "
