@@ -57,7 +57,7 @@ CAUSES: Final = (
         absent=(
             never("change", "<=", 0.8, of="accept_length"),
             never("graph_lost", ">=", 0.5),
-            never("slow_rank_ratio", ">=", 1.4),
+            never("slow_rank_ratio", ">=", 1.3),
             never("stands_still", "is", True),
             never("tokens_stop", "is", True),
             never("streams_paused", "is", True),
@@ -131,7 +131,7 @@ CAUSES: Final = (
         id="decode.slow-rank",
         looks_like="One rank's steps take longer than the others' at the same load.",
         differs="Arrivals are even; the rank, not its share of work, is slow.",
-        required=(must("slow_rank_ratio", ">=", 1.4),),
+        required=(must("slow_rank_ratio", ">=", 1.3),),
         supporting=(helps("arrival_skew", "<", 1.25, by="requests"), helps("arrival_skew", "<", 1.3, by="tokens")),
         absent=(
             never("arrival_skew", ">=", 1.4, by="requests"),
@@ -139,8 +139,8 @@ CAUSES: Final = (
             never("stands_still", "is", True),
         ),
         twins=(
-            Twin("routing.hot-key", must("slow_rank_ratio", ">=", 1.4)),
-            Twin("routing.token-skew", must("slow_rank_ratio", ">=", 1.4)),
+            Twin("routing.hot-key", must("slow_rank_ratio", ">=", 1.3)),
+            Twin("routing.token-skew", must("slow_rank_ratio", ">=", 1.3)),
         ),
         explains=("routing.hot-key", "routing.token-skew", "queue.burst", "decode.regression"),
         scope_by=("dp_rank",),

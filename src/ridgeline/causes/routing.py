@@ -76,7 +76,7 @@ CAUSES: Final = (
             must("arrival_skew", "<", 1.25, by="requests"),
             must("arrival_skew", ">=", 1.3, by="tokens"),
         ),
-        supporting=(helps("slow_rank_ratio", "<", 1.4),),
+        supporting=(helps("slow_rank_ratio", "<", 1.3),),
         absent=(never("missing_workers", ">=", 1), never("stands_still", "is", True)),
         twins=(Twin("routing.hot-key", must("arrival_skew", "<", 1.25, by="requests")),),
         explains=(*OVERALL, "decode.slow-rank", "queue.head-of-line"),

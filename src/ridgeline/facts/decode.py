@@ -9,7 +9,7 @@ import numpy as np
 from ridgeline.bundle.view import View
 from ridgeline.facts.make import bounds, found, lacking, rounded, spans_of
 from ridgeline.facts.points import ready
-from ridgeline.facts.steps import Steps, shared_batch, steps, steps_by_place
+from ridgeline.facts.steps import FARTHEST, FEWEST, Steps, shared_batch, steps, steps_by_place
 from ridgeline.model.fact import Fact
 
 HOW_DECODE: Final = "decode lines of the server log"
@@ -155,10 +155,13 @@ FROM places
 def slow_rank_ratio(view: View) -> Fact:
     """Step time of the slowest rank over the others', at the same batch.
 
-    Ranks whose steps can be fitted are compared at a batch that both have seen, prefill set apart: a slow rank also
+    With a baseline each rank's reports are held against what its fit gives for the same batch and prefill. Without one,
+    ranks whose steps can be fitted are compared at a batch that both have seen, prefill set apart: a slow rank also
     piles up requests. Else medians of steps, and only at no larger a batch.
     """
     fits = steps_by_place(view)
+    if view.baseline is not None and len(fits) >= 2 and (grown := _grown(view, fits)) is not None:
+        return grown
     if len(fits) >= 2 and (curves := _curves(view, fits)) is not None:
         return curves
     places, n, slow, usual, fast, place, load_ratio, cites = ready(view).one(RANKS, bounds(view))
@@ -169,6 +172,29 @@ def slow_rank_ratio(view: View) -> Fact:
     return found(
         view, value, "ratio", n, cites, place=place, slow=rounded(slow), usual=rounded(reference), ratio=rounded(value)
     )
+
+
+def _grown(view: View, fits: dict[str, Steps]) -> Fact | None:
+    """The rank whose steps grew by most beyond the baseline's fit of the same work, over the median of the others."""
+    then = steps(view.window(view.baseline, None))
+    if then is None:
+        return None
+    ratios: dict[str, tuple[float, float, float]] = {}
+    for place, fit in sorted(fits.items()):
+        near = fit.running <= FARTHEST * float(then.running.max())
+        expected = then.gives(fit)[near]
+        if near.sum() < FEWEST or not (expected > 0).all():
+            return None
+        actual = fit.step_s[near]
+        ratios[place] = (float(np.median(actual / expected)), float(np.median(actual)), float(np.median(expected)))
+    place = max(ratios, key=lambda name: (ratios[name][0], name))
+    others = float(np.median([ratio for name, (ratio, _, _) in ratios.items() if name != place]))
+    value, slow, usual = ratios[place][0] / others, ratios[place][1], ratios[place][2] * others
+    return found(
+        view, value, "ratio", sum(fit.n for fit in fits.values()),
+        spans_of([c for fit in fits.values() for c in fit.cites]),
+        place=place, slow=rounded(slow), usual=rounded(usual), ratio=rounded(value),
+    )  # fmt: skip
 
 
 def _curves(view: View, fits: dict[str, Steps]) -> Fact | None:

@@ -100,6 +100,10 @@ class Steps:
         """Seconds that prefilling takes."""
         return float(self.costs[3:] @ (tokens / 1000, batches))
 
+    def gives(self, other: Steps) -> Floats:
+        """What this fit gives for the work of other reports, seconds of a step."""
+        return np.asarray(_features(other.running, other.held, other.prefilled, other.batches) @ self.costs, np.float64)
+
     @property
     def expected_s(self) -> Floats:
         """What the fit gives for each report."""
