@@ -113,21 +113,27 @@ def _mean(values: list[float | None]) -> float | None:
     return sum(known) / len(known) if known else None
 
 
-# Each place's mean in a stretch of time, added up over the places of a side.
+# Each place's mean in a stretch of time, added up over the places that one kind of source tells of; where several kinds
+# tell of the same queues (log, scrapes, load answers), the one that tells most.
 PAIR: Final = """
 WITH told AS (
-    SELECT ts, place, bootstrap, inflight, prealloc, transfer, retracted FROM points
+    SELECT ts, class, place, bootstrap, inflight, prealloc, transfer, retracted FROM points
     WHERE ts IS NOT NULL AND coalesce(bootstrap, inflight, prealloc, transfer, retracted) IS NOT NULL
 ),
 span AS (SELECT min(ts) AS lo, max(ts) AS hi FROM told),
 binned AS (
-    SELECT place, CAST(least(floor((ts - lo) / (hi - lo) * $bins), $bins - 1) AS BIGINT) AS bin,
+    SELECT class, place, CAST(least(floor((ts - lo) / (hi - lo) * $bins), $bins - 1) AS BIGINT) AS bin,
         avg(bootstrap) AS bootstrap, avg(inflight) AS inflight, avg(prealloc) AS prealloc, avg(transfer) AS transfer,
         avg(retracted) AS retracted, any_value(lo) AS lo, any_value(hi) AS hi
-    FROM told, span WHERE hi > lo GROUP BY place, bin
+    FROM told, span WHERE hi > lo GROUP BY class, place, bin
+),
+summed AS (
+    SELECT class, bin, sum(bootstrap) AS bootstrap, sum(inflight) AS inflight, sum(prealloc) AS prealloc,
+        sum(transfer) AS transfer, sum(retracted) AS retracted, any_value(lo) AS lo, any_value(hi) AS hi
+    FROM binned GROUP BY class, bin
 )
-SELECT bin, sum(bootstrap), sum(inflight), sum(prealloc), sum(transfer), sum(retracted), any_value(lo), any_value(hi)
-FROM binned
+SELECT bin, max(bootstrap), max(inflight), max(prealloc), max(transfer), max(retracted), any_value(lo), any_value(hi)
+FROM summed
 GROUP BY bin
 ORDER BY bin
 """
