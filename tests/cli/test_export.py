@@ -25,7 +25,7 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 def test_a_trace_hides_names_unless_they_are_kept(tmp_path: Path) -> None:
     out = tmp_path / "t.json"
-    done = run("perfetto", SMALL, "-o", str(out), "--format", "json")
+    done = run("perfetto", INCIDENT, "-o", str(out), "--format", "json")
     assert done.returncode == 0, done.stderr
     (told,) = json.loads(done.stdout)["files"]
     assert told["bytes"] == out.stat().st_size and "513 requests" in told["holds"]
