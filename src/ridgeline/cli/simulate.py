@@ -13,8 +13,8 @@ from cyclopts import Parameter
 if TYPE_CHECKING:
     from ridgeline.sim.timing import TimeModel, Way
     from ridgeline.sim.whatif.basis import Basis
-    from ridgeline.sim.whatif.compare import Comparison
     from ridgeline.sim.whatif.pool import OnDone
+    from ridgeline.sim.whatif.result import Comparison
 
 
 def simulate(

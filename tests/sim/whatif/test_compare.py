@@ -9,8 +9,9 @@ import pytest
 from ridgeline.sim.settings import SettingError, Settings
 from ridgeline.sim.whatif import pool
 from ridgeline.sim.whatif.advise import advise
-from ridgeline.sim.whatif.compare import Comparison, compare, objective_of
+from ridgeline.sim.whatif.compare import compare, objective_of
 from ridgeline.sim.whatif.contract import to_json, to_text
+from ridgeline.sim.whatif.result import Comparison
 from ridgeline.sim.whatif.slo import limits_of
 from ridgeline.sim.whatif.variants import changed, variants
 from tests.sim.whatif.made import TIGHT, made_basis, slower, traffic_under

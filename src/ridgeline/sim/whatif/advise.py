@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from ridgeline.sim.whatif.classes import Group
-from ridgeline.sim.whatif.compare import LOST_SHARE, Compared, Comparison
 from ridgeline.sim.whatif.flags import named
 from ridgeline.sim.whatif.paired import Change
+from ridgeline.sim.whatif.result import LOST_SHARE, Compared, Comparison
 
 WORTH: Final = 0.05
 """A gain below this share of the base is not worth touching production."""

@@ -112,6 +112,7 @@ def write_basis(basis: Basis, path: Path) -> Path:
         "way": asdict(basis.way),
         "pace_spread": basis.pace_spread,
         "pool_held": basis.pool_held,
+        "prefix": basis.traffic.prefix if basis.traffic else None,
         "origin_ts": basis.traffic.origin_ts if basis.traffic else None,
         "fidelity": basis.held_out,
         "notes": list(basis.notes),
@@ -144,10 +145,12 @@ def read_basis(path: Path) -> Basis:
         origin = float(told.get("origin_ts") or 0.0)
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         raise SettingError(f"{beside}: {error}") from error
-    return replace(basis, traffic=traffic_from(scenario, seen, origin)) if seen else basis
+    return (
+        replace(basis, traffic=traffic_from(scenario, seen, origin, str(told.get("prefix") or ""))) if seen else basis
+    )
 
 
-def traffic_from(scenario: Scenario, seen: Mapping[str, NDArray[np.float64]], origin_ts: float) -> Traffic:
+def traffic_from(scenario: Scenario, seen: Mapping[str, NDArray[np.float64]], origin_ts: float, prefix: str) -> Traffic:
     """The observed side of a scenario file. Raises ScenarioError where a column is missing."""
     lacking = [name for name in KEPT if name not in seen]
     if lacking:
@@ -155,4 +158,4 @@ def traffic_from(scenario: Scenario, seen: Mapping[str, NDArray[np.float64]], or
     nothing = np.full(scenario.n, np.nan)
     observed = {name: seen.get(name, nothing) for name in OBSERVED}
     some = np.any([~np.isnan(observed[name]) for name in KEPT], axis=0)
-    return Traffic(scenario, ("",) * scenario.n, origin_ts, observed, some, ("",) * scenario.n, "", ())
+    return Traffic(scenario, ("",) * scenario.n, origin_ts, observed, some, ("",) * scenario.n, prefix, ())

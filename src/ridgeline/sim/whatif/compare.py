@@ -1,109 +1,23 @@
 """Compare settings on one traffic: runs, paired changes, who pays, and the advice."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Final
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ridgeline.scenario.model import PS, Scenario, take
-from ridgeline.sim.settings import SettingError, Settings
+from ridgeline.sim.settings import SettingError
 from ridgeline.sim.whatif.basis import Basis
+from ridgeline.sim.whatif.caveats import too_large, warnings
 from ridgeline.sim.whatif.classes import Group, groups_of
-from ridgeline.sim.whatif.gate import Gate, gate
+from ridgeline.sim.whatif.gate import gate
 from ridgeline.sim.whatif.paired import STATISTICS, Change, change, of_metric, statistic
 from ridgeline.sim.whatif.pool import OnDone, run_all
+from ridgeline.sim.whatif.result import LOST_SHARE, NAMES, Compared, Comparison, Objective
 from ridgeline.sim.whatif.run import METRICS, Outcome, Work, of_rows, placing
 from ridgeline.sim.whatif.slo import Limit, met, within
 from ridgeline.sim.whatif.variants import Variant
-
-PLACING: Final = frozenset({"load_balance_method", "router", "dp_size"})
-"""Settings that move only requests which ask for no rank."""
-LOST_SHARE: Final = 0.005
-"""Requests lost beyond the base's (refused, out of memory, timed out) that make a setting no choice."""
-
-
-@dataclass(frozen=True)
-class Objective:
-    """What settings are ranked by: a statistic of a metric (less is better), or goodput (more is better)."""
-
-    metric: str = "e2e_s"
-    statistic: str = "mean"
-
-    @property
-    def text(self) -> str:
-        """In words."""
-        return "goodput" if self.metric == "goodput" else f"{NAMES[self.metric]} {self.statistic}"
-
-
-NAMES: Final = {"ttft_s": "TTFT", "tpot_s": "time per token", "e2e_s": "E2E", "queue_s": "queue"}
-
-
-@dataclass(frozen=True)
-class Compared:
-    """One setting beside the base; ``changes`` and ``gain`` (by the objective) are None for the base itself."""
-
-    variant: Variant
-    outcomes: tuple[Outcome, ...]
-    figures: dict[str, dict[str, float] | None]
-    goodput: float | None
-    within_slo: float | None
-    slo_met: bool | None
-    changes: dict[str, dict[str, Change | None]] | None
-    gain: Change | None
-    classes: tuple[tuple[Group, Change], ...]
-    lost: int
-    rank: int = 0
-
-    @property
-    def score(self) -> float:
-        """Smaller is better."""
-        return 0.0 if self.gain is None else self.gain.delta
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """Everything a comparison found, the base first and the others as they were given."""
-
-    basis: Basis
-    objective: Objective
-    limits: tuple[Limit, ...]
-    gate: Gate | None
-    runs: tuple[Compared, ...]
-    repeats: int
-    interrupted: bool
-    planned: int
-    warnings: tuple[str, ...]
-
-    @property
-    def base(self) -> Compared:
-        """The base run."""
-        return self.runs[0]
-
-    @property
-    def base_figure(self) -> float:
-        """What gains are measured against: the base's figure by the objective (share of requests for goodput)."""
-        if self.objective.metric == "goodput":
-            return 1.0
-        told = self.base.figures[self.objective.metric]
-        return told[self.objective.statistic] if told else 0.0
-
-    @property
-    def ranked(self) -> list[Compared]:
-        """Best first."""
-        return sorted(self.runs, key=lambda one: one.rank)
-
-
-def too_large(basis: Basis, settings: Settings) -> str | None:
-    """In words, the first request whose prompt alone is larger than the KV pool of one rank; None: all fit."""
-    prompts = basis.scenario["input_tokens"]
-    pool = settings.max_total_num_tokens // settings.page_size * settings.page_size
-    over = np.flatnonzero(prompts >= pool)
-    if len(over) == 0:
-        return None
-    return (f"request {over[0] + 1} has a prompt of {prompts[over[0]]} tokens, more than the KV pool of {pool} tokens "
-            f"can ever hold (max_total_num_tokens; {len(over)} such requests)")  # fmt: skip
 
 
 def objective_of(text: str | None, limits: Sequence[Limit]) -> Objective:
@@ -241,40 +155,3 @@ def ranked(runs: Sequence[Compared]) -> list[Compared]:
     n = max((len(run.outcomes[0].rank) for run in runs), default=1)
     order = sorted(range(len(runs)), key=lambda i: (runs[i].lost - base > LOST_SHARE * n, runs[i].score, i))
     return [replace(run, rank=order.index(i) + 1) for i, run in enumerate(runs)]
-
-
-def warnings(basis: Basis, runs: Sequence[Compared], judged: Gate | None) -> list[str]:
-    """What a reader must know before the table."""
-    out: list[str] = []
-    moved = {key for run in runs for key, _ in run.variant.changes}
-    if basis.pinned and (moved & PLACING or "workers" in moved):
-        out.append(f"{basis.pinned} of {basis.scenario.n} requests ask for a rank of their own: no balancing method "
-                   "moves them; --unpin lets it decide")  # fmt: skip
-    same = [run.variant.name for run in runs[1:] if alike(run, runs[0])]
-    if same:
-        out.append(f"changes nothing on this traffic: {'; '.join(same[:6])}")
-    out += [f"{run.variant.name}: {told}" for run in runs if (told := run.outcomes[0].overloaded)]
-    lost = [run for run in runs if run.lost - runs[0].lost > LOST_SHARE * max(1, basis.scenario.n)]
-    out += [f"{run.variant.name}: {run.lost} requests do not finish ({outcomes_of(run)})" for run in lost]
-    if judged is None and not basis.sampled:
-        return out
-    if judged is not None and not judged.trust and judged.figures["ttft_s"]["mean"].error is not None:
-        error = judged.figures["ttft_s"]["mean"].error
-        if error is not None and abs(error) > 0.2:
-            out.append(f"the baseline's TTFT is not reproduced ({error:+.0%})")
-    return out
-
-
-def outcomes_of(run: Compared) -> str:
-    """Counts of the outcomes other than finished."""
-    told: dict[str, Any] = run.outcomes[0].summary["outcomes"]
-    return ", ".join(f"{n} {name}" for name, n in told.items() if name != "finished") or "none"
-
-
-def alike(one: Compared, other: Compared) -> bool:
-    """Whether every request got the same in both."""
-    return all(
-        np.array_equal(a.values["e2e_s"], b.values["e2e_s"], equal_nan=True)
-        and np.array_equal(a.values["ttft_s"], b.values["ttft_s"], equal_nan=True)
-        for a, b in zip(one.outcomes, other.outcomes, strict=True)
-    )

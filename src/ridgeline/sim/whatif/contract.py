@@ -8,9 +8,9 @@ from ridgeline.sim.settings import Settings
 from ridgeline.sim.summary import SCHEMA
 from ridgeline.sim.whatif import gate
 from ridgeline.sim.whatif.advise import Advice, advise
-from ridgeline.sim.whatif.compare import NAMES, Compared, Comparison
 from ridgeline.sim.whatif.flags import named, shown
 from ridgeline.sim.whatif.paired import Change
+from ridgeline.sim.whatif.result import NAMES, Compared, Comparison
 from ridgeline.sim.whatif.variants import plain
 
 SPANS: Final = (("ttft_s", "time to first token"), ("queue_s", "queue"), ("tpot_s", "per output token"),

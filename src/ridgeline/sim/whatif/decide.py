@@ -11,12 +11,13 @@ from ridgeline.sim.fidelity.contract import rounded
 from ridgeline.sim.whatif import gate
 from ridgeline.sim.whatif.advise import CLOSE, payers, told, worth
 from ridgeline.sim.whatif.basis import Basis
-from ridgeline.sim.whatif.compare import Compared, Comparison, Objective, compare
+from ridgeline.sim.whatif.compare import compare
 from ridgeline.sim.whatif.contract import of_change, of_run
 from ridgeline.sim.whatif.flags import named
 from ridgeline.sim.whatif.hypotheses import Hypothesis, hypotheses
 from ridgeline.sim.whatif.paired import statistic
 from ridgeline.sim.whatif.pool import OnDone
+from ridgeline.sim.whatif.result import Compared, Comparison, Objective
 from ridgeline.sim.whatif.slo import Limit
 from ridgeline.sim.whatif.variants import Variant
 from ridgeline.words.whatif import NO_SETTING, PRICES, Price

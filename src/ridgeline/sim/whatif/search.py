@@ -14,10 +14,11 @@ import numpy as np
 from ridgeline.model.errors import InputError
 from ridgeline.sim.settings import SettingError, Settings
 from ridgeline.sim.whatif.basis import Basis
-from ridgeline.sim.whatif.compare import Objective, span_s, work_of
+from ridgeline.sim.whatif.compare import span_s, work_of
 from ridgeline.sim.whatif.flags import own_name
 from ridgeline.sim.whatif.paired import statistic
 from ridgeline.sim.whatif.pool import OnDone
+from ridgeline.sim.whatif.result import Objective
 from ridgeline.sim.whatif.run import Outcome, hooks_of, run
 from ridgeline.sim.whatif.slo import Limit, within
 from ridgeline.sim.whatif.variants import Variant, changed, plain, variant_of
