@@ -9,6 +9,8 @@ from ridgeline.cli import main
 from ridgeline.cli.request import label_of
 from ridgeline.facts.timeline import timeline
 
+T = 1796011165.0
+
 
 def row(**fields: object) -> dict[str, object]:
     from ridgeline.model.tables import TABLES
@@ -42,3 +44,24 @@ def test_a_real_request_of_both_views(shared_dir: Path, capsys: pytest.CaptureFi
     assert len(labels) == len(set(labels)) == 2
     assert any("the server" in label for label in labels) and any("the client" in label for label in labels)
     assert "--enable-metrics" not in json.dumps(shown)
+
+
+def test_a_bundle_of_hashed_ids_takes_the_id_itself(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = tmp_path / "bench.jsonl"
+    rows = [
+        {"rid": f"r-{n}", "prompt_tokens": 40, "output_tokens": 9, "start_ts": T + n, "end_ts": T + n + 2}
+        for n in range(3)
+    ]
+    log.write_text("".join(json.dumps(r) + "\n" for r in rows))
+    folder = tmp_path / "bundle"
+    for arguments, status in (
+        (["ingest", str(log), "-o", str(folder), "--quiet"], 0),
+        (["request", "r-1", str(folder), "--quiet", "--format", "json"], 0),
+        (["request", "r-9", str(folder), "--quiet"], 1),
+    ):
+        with pytest.raises(SystemExit) as end:
+            main(arguments)
+        assert (end.value.code or 0) == status, arguments
+    said = capsys.readouterr()
+    (shown, *_) = json.loads(said.out[said.out.index("{") :])["requests"]
+    assert shown["rid"].startswith("h:") and "h:" in said.err and "RIDGELINE_KEY_FILE" in said.err

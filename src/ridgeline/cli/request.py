@@ -9,6 +9,7 @@ from typing import Any, Final, Literal
 from ridgeline.model.errors import InputError
 
 VLLM: Final = "SELECT count(*) > 0 AND bool_and(engine = 'vllm') FROM servers WHERE engine IS NOT NULL"
+HASHED: Final = "SELECT count(*) FROM requests WHERE starts_with(rid, 'h:') OR starts_with(client_rid, 'h:')"
 
 
 def request(
@@ -52,6 +53,13 @@ def request(
     with progress(quiet) as on_progress:
         view = open_sources(arguments, tz=zone_of(tz), year=year, labels=label, on_progress=on_progress)
     rows = find(view, rid)
+    if not rows and view.one(HASHED)[0]:
+        rows = find(view, _hashed(rid))
+        if not rows:
+            raise InputError(
+                f"{plain(rid, 80)}: no request with this id; ids in this bundle are keyed hashes (h:…): give the whole "
+                "id on the machine whose key made it ($RIDGELINE_KEY_FILE), or a hash that `ridgeline diagnose` prints"
+            )
     if not rows:
         raise InputError(
             f"{plain(rid, 80)}: no request with this id in what was read; `ridgeline sources` shows what was"
@@ -83,10 +91,21 @@ def request(
     return 0
 
 
+def _hashed(rid: str) -> str:
+    """The id as a bundle keeps it, by the key of this machine; the id itself where there is no key."""
+    from ridgeline.bundle.redact import hashed, load_key
+
+    try:
+        return hashed(rid, load_key())
+    except InputError:
+        return rid  # no key here: only the hash itself can be looked up, and the message says so
+
+
 def label_of(row: dict[str, Any], asked: str) -> str:
     """Which id matched and who saw this row: one request may stand in the server's records and in a client's file."""
     ids = (("rid", "this request"), ("client_rid", "this request by the client's id"))
-    exact = next((said for name, said in ids if row[name] == asked), None)
+    same = (asked, _hashed(asked)) if str(row["rid"]).startswith("h:") else (asked,)
+    exact = next((said for name, said in ids if row[name] in same), None)
     return f"{exact or 'a request whose id begins so'}, {seen_by(row)}"
 
 
