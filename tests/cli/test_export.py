@@ -30,7 +30,7 @@ def test_a_trace_hides_names_unless_they_are_kept(tmp_path: Path) -> None:
     (told,) = json.loads(done.stdout)["files"]
     assert told["bytes"] == out.stat().st_size and "513 requests" in told["holds"]
     assert "tenant-7" not in out.read_text() and json.loads(out.read_text())["traceEvents"]
-    assert run("perfetto", SMALL, "-o", str(out), "--keep-text", "--from", "03:42", "--to", "03:43").returncode == 0
+    assert run("perfetto", INCIDENT, "-o", str(out), "--keep-text", "--from", "03:42", "--to", "03:43").returncode == 0
     assert "tenant-7" in out.read_text()
     assert 0 < sum(e["ph"] == "b" and "args" in e for e in json.loads(out.read_text())["traceEvents"]) < 513
     assert [p.name for p in tmp_path.iterdir()] == ["t.json"]

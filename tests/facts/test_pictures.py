@@ -157,3 +157,16 @@ def test_the_prefix_split_adds_up() -> None:
     assert isinstance(p.drawing, Stacks)
     assert sum(v for _, _, v in p.drawing.bars[0].parts) == pytest.approx(1.0, abs=1e-3)
     assert p.drawing.bars[0].parts[0][0] == "hit" and p.drawing.bars[0].parts[0][2] > 0.5
+
+
+def test_scrapes_alone_give_a_heatmap_of_their_buckets() -> None:
+    series = [{"series": 1, "name": "time_to_first_token_seconds", "kind": "histogram", "labels": "{}", "source": 1}]
+    scrapes = [
+        {"series": 1, "ts": T0 + 10 * k, "le": [0.1, 1.0, 10.0, float("inf")], "cumulative": cumulative, "sum": 1.0,
+         "count": cumulative[-1], "source": 1, "line": k}
+        for k, cumulative in enumerate([[5.0, 5, 5, 5], [9.0, 10, 10, 10], [9.0, 10, 13, 14], [2.0, 2, 2, 2]])
+    ]  # fmt: skip
+    p = whole_heat(view_of({"sources": sources("metrics"), "series": series, "histograms": scrapes}))
+    assert isinstance(p.drawing, Heat)
+    assert p.drawing.y_edges == (0.05, 0.1, 1.0, 10.0, 20.0)
+    assert p.drawing.counts == ((4, 0, 2), (1, 0, 0), (0, 3, 0), (0, 1, 0))  # the last scrape is of a new boot

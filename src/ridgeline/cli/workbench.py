@@ -52,10 +52,8 @@ class Workbench:
     def story(self) -> Page:
         """Everything that the diagnosis tells; waits for it."""
         from ridgeline.cli.report import answered, decision_of, drawings, gathered
-        from ridgeline.facts.points import ready
 
-        with self._drawing:
-            ready(self.view)
+        self._ready(None)
         with self._making:
             decided = decision_of(self.sources)
             d = answered(self.diagnosis, decided)
@@ -94,17 +92,22 @@ class Workbench:
         from ridgeline.facts.pictures.load import ranks
         from ridgeline.facts.pictures.marks import heat, latency
         from ridgeline.facts.pictures.slices import slices
+        from ridgeline.facts.pictures.times import heat as scraped
+        from ridgeline.facts.pictures.times import latency as spread
 
         picked = selection(chosen)
         known = self.__dict__.get("diagnosis")
         incident = known.incident if known is not None else self.incident
         if name == "heat":
-            return heat(self._marked(), picked, incident)
+            drawn = heat(self._marked(), picked, incident)
+            # Without single requests the buckets of scrapes still show when it became slow.
+            return drawn if drawn.drawing is not None or not picked.everything else scraped(self._ready(incident))
         if name == "latency":
             same = replace(picked, from_ts=None, to_ts=None)
             before = known.baseline if known is not None else self.baseline
             if picked.everything or picked.window is None:
-                return latency(self._marked(), [("all", "incident", picked)])
+                drawn = latency(self._marked(), [("all", "incident", picked)])
+                return drawn if drawn.drawing is not None else spread(self._ready(incident))
             rest = same if before is None else replace(same, from_ts=before.from_ts, to_ts=before.to_ts)
             label = "all" if before is None else "baseline"
             return latency(self._marked(), [(label, "baseline", rest), ("selection", "incident", picked)])
@@ -165,6 +168,12 @@ class Workbench:
             view = self.view if picked == timed else part_of(self._marked(), picked)
             window = picked.window or first.incident
             return diagnose(view, self.symptom, incident=window, baseline=first.baseline, sources=self.sources)
+
+    def _ready(self, incident: Window | None) -> View:
+        from ridgeline.facts.points import ready
+
+        with self._drawing:
+            return ready(self.view).window(incident, None)
 
     def _marked(self) -> View:
         from ridgeline.facts.pictures.marks import marked

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from ridgeline.bundle.view import View
 from ridgeline.facts.histograms import observed
+from ridgeline.facts.pictures.scraped import heat_of_scrapes
 from ridgeline.facts.points import ready
 from ridgeline.facts.requests import HOW_TIMES
 from ridgeline.model.chart import Column, Curve, Heat, Panel, Panels, Picture, Tone
@@ -150,6 +151,11 @@ def heat(view: View, bins: int = BINS, window: Window | None = None) -> Picture:
         rows = view.query(HEAT_TIMES, {**edge, "what": what, "bins": bins, "steps": STEPS})
         if rows:
             return heat_of(rows, what, bins, view.incident)
+    shade = None if view.incident is None else (view.incident.from_ts, view.incident.to_ts)
+    for what in ("ttft_s", "e2e_s"):
+        scraped = heat_of_scrapes(view, what, edge, shade)
+        if scraped is not None:
+            return heat_picture(scraped, what)
     return Picture("heat", None, missing=(Missing("arrival and TTFT (or E2E) of requests", HOW_TIMES),))
 
 
@@ -162,15 +168,20 @@ def heat_of(rows: Sequence[tuple[Any, ...]], what: str, bins: int, incident: Win
         cells[y][x] = n
     edges = tuple(2.0 ** (bottom + k * step) for k in range(high + 1))
     shade = None if incident is None else (incident.from_ts, incident.to_ts)
+    return heat_picture(Heat(lo, hi, edges, tuple(map(tuple, cells)), shade), what)
+
+
+def heat_picture(drawing: Heat, what: str) -> Picture:
+    """The picture of a heatmap with its table: one row for each stretch of time that holds requests."""
     table = []
+    bins = len(drawing.counts[0])
     for x in range(bins):
-        column = [cells[y][x] for y in range(high)]
-        full = [y for y in range(high) if column[y]]
+        column = [row[x] for row in drawing.counts]
+        full = [y for y, n in enumerate(column) if n]
         if full:
-            most = max(full, key=lambda y, c=column: c[y])  # type: ignore[misc]
-            at = lo + (hi - lo) * x / bins
+            most = max(full, key=column.__getitem__)
+            at = drawing.from_ts + (drawing.to_ts - drawing.from_ts) * x / bins
+            edges = drawing.y_edges
             table.append((at, sum(column), edges[full[0]], edges[most], edges[full[-1] + 1]))
-    total = sum(row[1] for row in table)
-    figures = (("n", total), ("slowest", edges[-1]), ("what", what))
-    drawing = Heat(lo, hi, edges, tuple(map(tuple, cells)), shade)
+    figures = (("n", sum(row[1] for row in table)), ("slowest", drawing.y_edges[-1]), ("what", what))
     return Picture("heat", drawing, figures, HEAT_COLUMNS, tuple(table))

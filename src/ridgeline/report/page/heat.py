@@ -20,13 +20,12 @@ def draw(heat: Heat, say: Say) -> tuple[float, str]:
     bottom = TOP + max(120.0, 11.0 * rows)
     right = WIDTH - 8.0
     x = Scale(0, bins, LEFT, right)
-    y = Scale(0, rows, bottom, TOP)
     most = max(max(row) for row in heat.counts) or 1
     seconds = Scale(heat.y_edges[0], heat.y_edges[-1], bottom, TOP, log=True)
     moments = Scale(heat.from_ts, heat.to_ts, LEFT, right)
     body = tag("rect", class_="ground", x=LEFT, y=TOP, width=right - LEFT, height=bottom - TOP)
     cells = "".join(
-        _cell(heat, row, column, n, most, x, y, say)
+        _cell(heat, row, column, n, most, x, seconds, say)
         for row, counts in enumerate(heat.counts)
         for column, n in enumerate(counts)
         if n
@@ -34,7 +33,8 @@ def draw(heat: Heat, say: Say) -> tuple[float, str]:
     # The frame as data: a brush on the live page turns coordinates back into moments and seconds.
     body += tag(
         "g", cells, class_="cells", data_from=exact(heat.from_ts), data_to=exact(heat.to_ts), data_left=LEFT,
-        data_right=right, data_top=TOP, data_bottom=bottom, data_edges=" ".join(f"{e:.9g}" for e in heat.y_edges),
+        data_right=right, data_bins=str(bins),
+        data_top=TOP, data_bottom=bottom, data_edges=" ".join(f"{e:.9g}" for e in heat.y_edges),
     )  # fmt: skip
     if heat.shade is not None:
         for at in heat.shade:
@@ -47,13 +47,13 @@ def draw(heat: Heat, say: Say) -> tuple[float, str]:
     return bottom + 26, body
 
 
-def _cell(heat: Heat, row: int, column: int, n: int, most: int, x: Scale, y: Scale, say: Say) -> str:
+def _cell(heat: Heat, row: int, column: int, n: int, most: int, x: Scale, seconds: Scale, say: Say) -> str:
     level = 1 + min(SHADES - 1, int(math.log1p(n) / math.log1p(most) * SHADES))
     span = heat.to_ts - heat.from_ts
     at = heat.from_ts + span * column / len(heat.counts[0])
     low, high = heat.y_edges[row], heat.y_edges[row + 1]
     words = f"{units.moment(at, span)}, {units.seconds(low)} – {units.seconds(high)}: {n:,} {say('requests')}"
     return tag(
-        "rect", title(words), class_=f"c h{level}", x=x(column), y=y(row + 1), width=x(1) - x(0) - 0.6,
-        height=y(0) - y(1) - 0.6, data_x=str(column), data_y=str(row), data_n=str(n),
+        "rect", title(words), class_=f"c h{level}", x=x(column), y=seconds(high), width=x(1) - x(0) - 0.6,
+        height=seconds(low) - seconds(high) - 0.6, data_x=str(column), data_y=str(row), data_n=str(n),
     )  # fmt: skip

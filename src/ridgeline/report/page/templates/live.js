@@ -61,7 +61,7 @@ function frame() {
   const cells = document.querySelector("#slot-heat .cells");
   if (!cells) return null;
   const n = (name) => Number(cells.dataset[name]);
-  return { svg: cells.ownerSVGElement, from: n("from"), to: n("to"), left: n("left"), right: n("right"), top: n("top"), bottom: n("bottom"),
+  return { svg: cells.ownerSVGElement, from: n("from"), to: n("to"), left: n("left"), right: n("right"), top: n("top"), bottom: n("bottom"), bins: n("bins"),
     edges: cells.dataset.edges.split(" ").map(Number) };
 }
 
@@ -118,7 +118,7 @@ function brushes(svg) {
 }
 
 function open(f, x, y) {
-  const bins = 96;
+  const bins = f.bins;
   const step = (f.to - f.from) / bins;
   const last = x === bins - 1 ? 1e-6 : 0;
   put("requests", "/part/requests?" + query({ from: f.from + step * x, to: f.from + step * (x + 1) + last,
