@@ -42,7 +42,7 @@ def evidence(name: str, requests: Requests | None, **more: object) -> Evidence:
     """Evidence of request rows alone."""
     given: dict[str, object] = {
         "name": name, "window": None, "requests": requests, "histograms": {}, "ratios": {}, "finished": None,
-        "summaries": {}, "identity": {"model": "m", "version": "0.5.9", "engine": "sglang"}, "config": {},
+        "summaries": {}, "identity": {"model": "m", "version": "0.5.9", "engine": "sglang"}, "config": {}, "note": None,
         "reach": None, **more,
     }  # fmt: skip
     return Evidence(**given)  # type: ignore[arg-type]

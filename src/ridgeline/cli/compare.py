@@ -69,15 +69,12 @@ def compare(
     if not 0 <= margin < 1:
         raise InputError(f"--margin {margin}: expected a share from 0 up to 1, such as 0.1")
     bounds = slo_of(slo)
-    sides = [
-        _side(name, source, window, tz, year, quiet)
-        for name, source, window in (
-            ("INCIDENT", incident, incident_window),
-            ("AFTER", after, after_window),
-            ("BASELINE", baseline, baseline_window),
-        )
-        if source is not None
-    ]
+    given = [("INCIDENT", incident, incident_window), ("AFTER", after, after_window)]
+    if baseline is not None:
+        given.append(("BASELINE", baseline, baseline_window))
+    sides = [_side(name, source, window, tz, year, quiet) for name, source, window in given]
+    if incident_window is None:
+        sides = _diagnosed(incident, sides, with_baseline=baseline is None and slo is None)
     found = run(sides[0], sides[1], sides[2] if len(sides) > 2 else None, slo=bounds, change=change, margin=margin)
     if not quiet:
         show(found, format)
@@ -94,6 +91,31 @@ def _side(name: str, source: str, window: str | None, tz: str | None, year: int 
     with progress(quiet) as on_progress:
         view = open_sources([source], tz=zone_of(tz), year=year, on_progress=on_progress)
     return Side(name, view, window_of(window, zone_of(tz), day_of(view)) if window else None)
+
+
+def _diagnosed(incident: str, sides: list[Side], *, with_baseline: bool) -> list[Side]:
+    """Where INCIDENT's folder holds a diagnosis, its windows: the incident's own, and the good time before it."""
+    import json
+    from dataclasses import replace
+    from datetime import datetime
+    from pathlib import Path
+
+    from ridgeline.model.diagnosis import Window
+
+    try:
+        windows = json.loads((Path(incident) / "diagnosis.json").read_bytes())["windows"]
+        bad, good = (
+            Window(*(datetime.fromisoformat(text).timestamp() for text in windows[name])) if windows[name] else None
+            for name in ("incident", "baseline")
+        )
+    except (OSError, ValueError, KeyError, TypeError):
+        return sides  # no diagnosis there: the whole of it counts
+    if bad is None:
+        return sides
+    out = [replace(sides[0], window=bad, note="the window is its diagnosis's"), *sides[1:]]
+    if with_baseline and good is not None:
+        out.append(replace(sides[0], name="BASELINE", window=good, note="the good time of INCIDENT's diagnosis"))
+    return out
 
 
 def show(found: Comparison, format: Format) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -102,7 +103,7 @@ def _identify(server: Server) -> None:
     named = next((str(doc["version"]) for doc in (info, loads, version) if doc.get("version")), None)
     server.version = named
     if engines:
-        server.engine = max(sorted(set(engines)), key=lambda engine: engines.count(engine))
+        server.engine = Counter(sorted(engines)).most_common(1)[0][0]
     elif info.get("internal_states") or "model_path" in model or "loads" in loads or "dp_rank" in loads:
         server.engine = "sglang"
     elif named is not None and version.get("version"):

@@ -5,9 +5,11 @@ Nothing is removed before the bundle is whole: an interrupted seal is begun agai
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import json
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
 from pathlib import Path
@@ -66,6 +68,25 @@ def seal(
 ) -> Sealed:  # fmt: skip
     """Make the folder a bundle. Raises InputError where nothing was captured or the disk does not hold the bundle."""
     known = about(folder)
+    with _alone(folder):
+        return _seal(folder, known, keep_text, tz, year, labels, on_progress)
+
+
+@contextlib.contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """One seal at a time: the process of a recorder that was killed may still be at it."""
+    with (folder / MARK).open("rb") as held:
+        try:
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as e:
+            raise InputError(f"{folder}: is being sealed by another process; wait for it") from e
+        yield
+
+
+def _seal(
+    folder: Path, known: dict[str, Any], keep_text: bool, tz: tzinfo | None, year: int | None, labels: Sequence[str],
+    on_progress: OnProgress | None,
+) -> Sealed:  # fmt: skip
     raw, part = folder / RAW, folder / PART
     if not raw.is_dir():
         if is_bundle(folder):

@@ -32,6 +32,7 @@ from ridgeline.model.errors import InputError
 QUIET_S: Final = 600.0  # the same trigger of the same server seals once in this time
 MOST_KEPT: Final = 50  # sealed incidents in a folder; after that the recorder only tells
 COMMAND_S: Final = 300.0
+GOOD_S: Final = 20.0  # a good time before the onset that is worth comparing with
 Show = Callable[["Recorder"], None]
 
 
@@ -125,7 +126,9 @@ class Recorder:
             self.say(f"{folder}: not sealed: {_last(err)}")
             return
         sealed_ts = time.time()
-        status, out, err = await _ridgeline("diagnose", str(folder), "--format", "json")
+        status, out, err = await _ridgeline(
+            "diagnose", str(folder), "--format", "json", *self._windows(alarm, sealed_ts)
+        )
         verdict, cause, summary = _diagnosis(out)
         if verdict is None:
             self.say(f"{folder}: sealed; diagnose failed: {_last(err)}")
@@ -136,6 +139,17 @@ class Recorder:
         self.incidents.append(incident)
         if self.watch.on_incident is not None:
             await self._tell(incident)
+
+    def _windows(self, alarm: Alarm, sealed_ts: float) -> list[str]:
+        """What the trigger knows of the onset, for diagnose; nothing where it only saw a report of it.
+
+        A line of the watchdog comes minutes after the standstill it reports: there diagnose looks for itself.
+        """
+        start = self.ring.pieces[0][0] if self.ring.pieces else alarm.since_ts
+        if alarm.kind == "line" or alarm.since_ts - start < GOOD_S:
+            return []
+        return ["--from", f"{alarm.since_ts:.3f}", "--to", f"{sealed_ts:.3f}",
+                "--baseline", f"{start:.3f}..{alarm.since_ts:.3f}"]  # fmt: skip
 
     async def _tell(self, incident: Incident) -> None:
         what = self.watch.on_incident

@@ -94,7 +94,7 @@ def difference_said(f: Figure) -> str:
 
 
 def _ratio(a: float, difference: float) -> str:
-    return f"{(a + difference) / a:.3g}" if a > 0 and math.isfinite(difference) else "?"
+    return f"{max(a + difference, 0.0) / a:.3g}" if a > 0 and math.isfinite(difference) else "?"
 
 
 def _classes(c: Comparison) -> RenderableType | None:

@@ -147,8 +147,12 @@ def _values(side: Evidence, column: str) -> Floats | None:
 
 
 def _histogram_mean(side: Evidence, column: str) -> float | None:
-    seen = side.histograms.get(column)
-    return merge(seen.steps).mean if seen is not None and seen.n >= 10 else None
+    seen, counted = side.histograms.get(column), side.ratios.get(column)
+    if seen is not None and seen.n >= 10:
+        return merge(seen.steps).mean
+    if counted is not None and counted[1].total >= 10:
+        return counted[0].total / counted[1].total
+    return None
 
 
 def _stream(incident: Evidence, after: Evidence) -> Check:

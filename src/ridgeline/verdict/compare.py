@@ -61,6 +61,8 @@ def _notes(sides: Sequence[Evidence], paired: bool) -> list[str]:
     if paired:
         notes.append("the same requests (by rid) are on every side: each is held against itself")
     for side in sides:
+        if side.note is not None:
+            notes.append(f"{side.name}: {side.note}")
         resets = sum(seen.resets for seen in side.histograms.values())
         if resets:
             notes.append(

@@ -26,6 +26,15 @@ RATIOS: Final[dict[str, tuple[tuple[tuple[str, ...], tuple[str, ...], str, tuple
         (("num_retracted_requests",), ("num_requests",), "", ()),
         (("num_preemptions",), ("request_success",), "", ()),
     ),
+    # Mean lengths where no histogram of them is exposed: for comparability only.
+    "prompt_tokens": (
+        (("prompt_tokens",), ("num_requests",), "", ()),
+        (("prompt_tokens",), ("request_success",), "", ()),
+    ),
+    "completion_tokens": (
+        (("generation_tokens",), ("num_requests",), "", ()),
+        (("generation_tokens",), ("request_success",), "", ()),
+    ),
 }
 RATE: Final = ("num_requests", "request_success")
 SUMMARIES: Final = """
@@ -58,6 +67,7 @@ class Side:
     name: str
     view: View
     window: Window | None = None
+    note: str | None = None  # how the window came about, where nobody gave it
 
 
 @dataclass(frozen=True)
@@ -73,6 +83,7 @@ class Evidence:
     summaries: dict[str, float]
     identity: dict[str, str | None]
     config: dict[str, dict[str, str | None]]
+    note: str | None
     reach: tuple[float, float] | None
 
     def span(self) -> tuple[float, float] | None:
@@ -106,6 +117,7 @@ def gather(sides: Sequence[Side]) -> list[Evidence]:
             _summaries(side.view),
             _identity(side.view),
             _config(side.view),
+            side.note,
             _reach(side.view),
         )
         for side in sides
