@@ -110,3 +110,31 @@ def test_real_pairs(shared_dir: Path) -> None:
     assert found["comparable"]["config"] == [{"key": "max_num_seqs", "incident": "4", "after": "12"}]
     changes = {f["name"]: f["change"] for f in found["figures"]}
     assert changes["ttft_mean"] == "better" and changes["tpot_mean"] == "worse"
+
+
+def test_a_prometheus_range_is_compared_with_itself_by_windows(tmp_path: Path) -> None:
+    """One query_range answer over bad and good: the windows say which part is which."""
+    slow, good = traffic(600, 4, faster=1.3), traffic(600, 5, faster=3.0)
+    base, values = 1796000000, dict[tuple[str, str], list[list[object]]]()
+    ends = [s.at + s.columns["e2e_s"] for s in (slow, good)]
+    for k in range(0, 1200, 15):
+        done = [ends[0] <= k, ends[1] <= k - 600]
+        seen = [float(t) for s, d in zip((slow, good), done, strict=True) for t in s.columns["ttft_s"][d]]
+        for le in (0.1, 0.2, 0.4, 1.0, 2.0, 4.0, 10.0, 40.0):
+            values.setdefault(("bucket", str(le)), []).append([base + k, str(sum(v <= le for v in seen))])
+        values.setdefault(("bucket", "+Inf"), []).append([base + k, str(len(seen))])
+        values.setdefault(("count", ""), []).append([base + k, str(len(seen))])
+        values.setdefault(("sum", ""), []).append([base + k, str(sum(seen))])
+    name = "sglang:time_to_first_token_seconds_"
+    result = [
+        {"metric": {"__name__": name + part, "instance": "a:1", **({"le": le} if le else {})}, "values": rows}
+        for (part, le), rows in values.items()
+    ]
+    path = tmp_path / "range.json"
+    path.write_text(json.dumps({"status": "success", "data": {"resultType": "matrix", "result": result}}))
+    windows = ("--incident-window", f"{base}..{base + 590}", "--after-window", f"{base + 610}..{base + 1200}")
+    status, out, err = run(path, path, *windows, "--format", "json")
+    assert status == 0, err + out
+    found = json.loads(out)
+    ttft = next(f for f in found["figures"] if f["name"] == "ttft_mean")
+    assert found["verdict"] == "improved" and ttft["basis"] == "histograms" and ttft["ratio"] < 0.6

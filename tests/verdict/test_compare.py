@@ -144,3 +144,14 @@ def test_afters_drawn_from_the_incident_are_no_recovery(reference: str) -> None:
         found[judged(*sides, slo=slo).verdict] += 1
     assert found["recovered"] + found["improved"] <= 6, found
     assert found["worse"] <= 6, found
+
+
+def test_a_trade_is_decided_by_the_whole_request_or_by_the_user() -> None:
+    """TTFT far better and TPOT worse: improved where E2E is better beyond chance, else the user must say."""
+    half = traffic(LONG, 4, faster=1.5)
+    slower = {**GOOD.columns, "tpot_s": half.columns["tpot_s"][: GOOD.n].mean() * 1.5 * np.ones(GOOD.n)}
+    found = judged(half, replace(GOOD, columns=slower))
+    assert found.verdict == "improved" and "E2E" in found.summary
+    same = {**slower, "e2e_s": np.resize(half.columns["e2e_s"], GOOD.n)}
+    open_ = judged(half, replace(GOOD, columns=same))
+    assert open_.verdict == "inconclusive" and "--slo" in open_.summary

@@ -91,9 +91,7 @@ def _alone(felt: Sequence[Figure]) -> Ruling:
         why = f"{_told(better or worse)} got {way[0]}, but {_told(doubt)} may have got {way[1]}: not beyond chance yet"
         return Ruling("inconclusive", why, tuple(doubt))
     if better and worse:
-        return Ruling(
-            "inconclusive", f"{_told(better)} got better while {_told(worse)} got worse: say with --slo what counts"
-        )
+        return _traded(better, worse)
     if better:
         return Ruling("improved", f"better: {_told(better)} ({_moves(better)}); nothing users feel got worse")
     if worse:
@@ -106,6 +104,15 @@ def _alone(felt: Sequence[Figure]) -> Ruling:
         return Ruling("inconclusive", f"no difference is beyond chance, and {_told(undecided)} could still hide one",
                       undecided)  # fmt: skip
     return Ruling("no-change", "every figure users feel lies within the margin of what it was")
+
+
+def _traded(better: list[Figure], worse: list[Figure]) -> Ruling:
+    """Some better, some worse: the whole request decides where it is beyond chance, else the user must say."""
+    told = f"better: {_told(better)} ({_moves(better)}); worse: {_told(worse)} ({_moves(worse)})"
+    sides = [any(f.quantity == "e2e" for f in side) for side in (better, worse)]
+    if any(f.quantity == "errors" for f in worse) or sides[0] == sides[1]:
+        return Ruling("inconclusive", f"{told}: say with --slo what counts")
+    return Ruling("improved" if sides[0] else "worse", f"the whole request (E2E) decides; {told}")
 
 
 def _tail_alike(figure: Figure) -> bool:
