@@ -31,7 +31,7 @@ CAUSES: Final = (
         looks_like="The external tier fails to keep or give back what was stored.",
         differs="Requests are served; they only hit less.",
         required=(must("tier_lost", "is", True), must("change", "<=", 0.9, of="hit_ratio")),
-        supporting=(helps("event_count", ">=", 1, kinds="storage"), helps("slice_share", "<", 0.2, part="storage")),
+        supporting=(hint("event_count", ">=", 1, kinds="storage"), helps("slice_share", "<", 0.2, part="storage")),
         twins=(Twin("cache.prompt-drift", must("tier_lost", "is", True)),),
         explains=(
             "cache.prompt-drift",
