@@ -5,7 +5,8 @@ from typing import Final
 PICTURES: Final[dict[str, str]] = {
     "picture.heat.title": "Latency over time",
     "picture.heat": (
-        "{n} requests by arrival and {what:word}; the slowest took up to {slowest}. Darker cells hold more requests."
+        "{n} requests by arrival and {what:word}; the slowest took up to {slowest}. The stronger the colour, the more "
+        "requests."
     ),
     "picture.latency.title": "How long requests took",
     "picture.latency.compared": (

@@ -15,7 +15,7 @@ from ridgeline.report.escape import plain
 from ridgeline.report.page import units
 from ridgeline.report.page.content import Page, by_rung, told
 from ridgeline.report.page.draw import HOW, PALETTE, Theme, svg
-from ridgeline.report.page.words import named, said, sentence
+from ridgeline.report.page.words import capital, named, said, sentence
 from ridgeline.report.terminal import value_of
 from ridgeline.words.catalogue import say
 
@@ -69,7 +69,7 @@ class _Helpers:
     def __init__(self, lang: str) -> None:
         self.lang = lang
         self.plain, self.shown, self.day, self.moment = plain, units.shown, units.day_and_time, units.moment
-        self.value_of = value_of
+        self.value_of, self.capital = value_of, capital
 
     def t(self, key: str, **figures: Any) -> str:
         """A heading or a short text of the page."""

@@ -29,12 +29,18 @@ def sentence(key: str, figures: Iterable[tuple[str, Any]], lang: str) -> str:
         else shown(value, UNIT_OF.get(name, ""))
         for name, value in figures
     }
-    return plain(say(key, told, lang), 2000)
+    return capital(plain(say(key, told, lang), 2000))
+
+
+def capital(words: str) -> str:
+    """The sentence with a capital; one that begins with an identifier (`dp_rank=1`, `c62a`) keeps it as it is."""
+    first = words.split(" ", 1)[0].rstrip(",.:;")
+    return words[:1].upper() + words[1:] if first.isalpha() and first.isascii() and first.islower() else words
 
 
 def said(statement: Statement, lang: str) -> str:
     """A statement of the diagnosis as plain text."""
-    return plain(say(statement.key, dict(statement.figures), lang), 2000)
+    return capital(plain(say(statement.key, dict(statement.figures), lang), 2000))
 
 
 def named(name: str, lang: str) -> str:
