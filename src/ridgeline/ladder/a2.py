@@ -27,6 +27,7 @@ def rung(context: Context) -> Answer:
         "a2.slices" if known else "a2.times",
         (*shares.values(), ttft, e2e),
         context.excluded("prefill", "frontend"),
+        (),
         largest=max(sorted(spent), key=lambda part: spent[part]) if spent else None,
         ttft_s=ttft.value,
         e2e_s=e2e.value,
