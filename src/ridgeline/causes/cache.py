@@ -9,6 +9,8 @@ from ridgeline.model.cause import Cause, Remedy, Twin
 
 RADIX: Final = ("mem_cache/radix_cache.py",)
 LESS: Final = must("change", "<=", 0.8, of="hit_ratio")
+# The share also falls where prompts only grew: then a request finds as much as before.
+AS_MUCH: Final = never("change", ">", 0.9, of="cached_each")
 # What follows when more has to be computed for each request: longer prefills, longer stays, fuller batches.
 FOLLOWS: Final = (
     "prefill.prompt-mix",
@@ -32,6 +34,7 @@ CAUSES: Final = (
         required=(LESS, must("flush_explains", "is", True)),
         supporting=(helps("changes_near_onset", ">=", 1),),
         absent=(
+            AS_MUCH,
             never("setting_changed", "is", True, setting="disable_radix_cache"),
             never("setting_changed", "is", True, setting="page_size"),
         ),
@@ -67,9 +70,10 @@ CAUSES: Final = (
         id="cache.eviction",
         looks_like="The same prefixes hit less because they are evicted before they return.",
         differs="Content is unchanged and the pool is near its end.",
-        required=(LESS, must("usage", ">=", 0.85, stat="peak")),
+        required=(LESS, must("evicting", "is", True)),
         supporting=(helps("evicted_tokens", ">=", 1), helps("change", ">=", 1.2, of="usage", stat="peak")),
         absent=(
+            AS_MUCH,
             never("flush_explains", "is", True),
             never("setting_changed", "is", True, setting="disable_radix_cache"),
             never("setting_changed", "is", True, setting="page_size"),
@@ -109,6 +113,7 @@ CAUSES: Final = (
         required=(LESS, must("scattered", "is", True)),
         supporting=(helps("places_per_key", ">=", 1.5),),
         absent=(
+            AS_MUCH,
             never("setting_changed", "is", True, setting="disable_radix_cache"),
             never("setting_changed", "is", True, setting="page_size"),
         ),

@@ -93,7 +93,8 @@ CAUSES: Final = (
         id="frontend.gateway",
         looks_like="The engine answers in time and the client sees it late.",
         differs="Most of the client's TTFT lies outside the engine, and the client sent on time.",
-        required=(must("client_gap_share", ">=", 0.5), must("generator_lag_s", "<", 0.2)),
+        required=(must("client_gap_share", ">=", 0.5),),
+        absent=(never("generator_lag_s", ">=", 0.2),),
         supporting=(helps("slice_share", "<", 0.4, part="queue"), helps("event_count", ">=", 1, kinds="routing")),
         twins=(Twin("client.load-generator", must("generator_lag_s", "<", 0.2)),),
         remedies=(

@@ -153,6 +153,7 @@ MEASURES: Final[dict[str, Callable[..., Fact]]] = {
     "content_changed": reuse.content_changed,
     "scattered": reuse.scattered,
     "tier_lost": reuse.tier_lost,
+    "evicting": reuse.evicting,
     "prefix_loss": prefix.prefix_loss,
     "first_difference": prefix.first_difference,
     # disaggregation

@@ -144,6 +144,7 @@ FROZEN: Final = """
 WITH rows AS (
     SELECT place, ts, running, waiting, usage, gen_tps, source, line FROM points
     WHERE class IN ('scrape', 'loads') AND ts IS NOT NULL AND running IS NOT NULL AND waiting IS NOT NULL
+        AND (usage IS NOT NULL OR gen_tps IS NOT NULL)  -- two small counts alone repeat by chance
         AND ($since::DOUBLE IS NULL OR ts >= $since) AND ($until::DOUBLE IS NULL OR ts <= $until)
 ),
 marked AS (

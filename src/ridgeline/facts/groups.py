@@ -7,6 +7,7 @@ from typing import Final
 from ridgeline.bundle.view import View
 from ridgeline.facts.make import bounds, found, lacking, restated, rounded
 from ridgeline.facts.points import ready
+from ridgeline.facts.queue import slack_share
 from ridgeline.model.fact import Fact
 
 # The attribute's "has it" test, one literal CASE, so that nothing is glued into SQL.
@@ -93,6 +94,11 @@ SELECT count(*) AS n, median(busy) AS busy, median(waiting) AS waiting, median(u
 FROM lane WHERE waiting > 0 AND busy IS NOT NULL
     AND ($since::DOUBLE IS NULL OR ts >= $since) AND ($until::DOUBLE IS NULL OR ts <= $until)
 """
+IN_USE: Final = """
+SELECT count(DISTINCT lora) FROM asks
+WHERE lora <> ''
+    AND ($since::DOUBLE IS NULL OR received_ts >= $since) AND ($until::DOUBLE IS NULL OR received_ts <= $until)
+"""
 VLLM_MAX_LORAS: Final = 1  # vLLM's default of --max-loras
 SGLANG_MAX_LORAS: Final = 8  # SGLang's default of --max-loras-per-batch
 
@@ -108,7 +114,10 @@ def adapters_limit(view: View) -> Fact:
     if not n:
         return lacking("load points with a queue", "batch or stats lines of the log", n)
     limit = most or (VLLM_MAX_LORAS if stats else SGLANG_MAX_LORAS)
-    value = bool(busy <= limit and waiting >= 2 and (usage or 0.0) < 0.5)
+    (adapters,) = view.one(IN_USE, bounds(view))
+    # Requests of one adapter run together: more than the limit may run while others wait for theirs.
+    crowded = adapters > limit and (slack_share(view, 0.5).value or 0.0) >= 0.5
+    value = bool((busy <= limit or crowded) and waiting >= 2 and (usage or 0.0) < 0.5)
     spans = [*(cites or ()), {"source": source, "a": line, "b": line}]
     return found(
         view,
@@ -122,6 +131,7 @@ def adapters_limit(view: View) -> Fact:
         busy=busy,
         waiting=waiting,
         usage=rounded(usage),
+        adapters=adapters,
     )
 
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import Final
 
 from ridgeline.bundle.view import View
+from ridgeline.facts.change import change
 from ridgeline.facts.make import bounds, found, lacking, restated, rounded
 from ridgeline.facts.memory import idle_usage, pool_tokens
 from ridgeline.facts.points import ready
 from ridgeline.model.fact import Fact
 
 SAMPLED: Final = 60  # decode lines looked at, the last of the window: a leak is largest at its end
+TWICE: Final = 2.0  # times what a running request held before
+GREW: Final = 1.25  # prompts and answers at most so much longer than before
 TOLD: Final = 0.5  # share of them at which the requests seen in flight must cover all that run
 
 # Upper bound: prompt and the whole output of everyone who was admitted and not yet finished. Shared prefixes and
@@ -58,7 +61,11 @@ def unowned_share(view: View) -> Fact:
 
 
 def leaked(view: View) -> Fact:
-    """Whether KV stays locked that no request holds: at idle, or beyond all that those in flight could hold."""
+    """Whether KV stays locked that no request holds: at idle, or beyond all that those in flight could hold.
+
+    Where neither is seen: each running request seems to hold twice what it did, though prompts and answers are as long
+    as before.
+    """
     idle, unowned = idle_usage(view), unowned_share(view)
     if idle.value is not None and idle.value >= 0.1:
         return restated(idle, True, "", "idle_usage")
@@ -66,4 +73,9 @@ def leaked(view: View) -> Fact:
         return restated(unowned, True, "", "unowned_share")
     if idle.value is not None:
         return restated(idle, False, "", "idle_usage")
+    if unowned.value is None and (each := change(view, "tokens_per_running")).value is not None:
+        prompts, answers = change(view, "prompt_tokens"), change(view, "output_tokens")
+        same = prompts.value is not None and max(prompts.value, answers.value or 1.0) <= GREW
+        if each.value >= TWICE and same:
+            return restated(each, True, "", "leak.each")
     return idle if unowned.value is None or unowned.value >= 0.02 else restated(unowned, False, "", "unowned_share")

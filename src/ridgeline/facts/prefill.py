@@ -178,7 +178,9 @@ def giant_prefill(view: View) -> Fact:
 
 SHORT_WAITS: Final = """
 WITH rows AS (
-    SELECT prompt_tokens, queue_s, coalesce(queued_ts, received_ts) AS queued, scheduled_ts, prefill_done_ts,
+    SELECT prompt_tokens, queue_s, coalesce(queued_ts, received_ts) AS queued, scheduled_ts,
+        -- where no stamp says when prefill ended: at the latest when the whole answer had, less quick decoding of it
+        coalesce(prefill_done_ts, first_token_ts, finished_ts - 0.02 * completion_tokens) AS prefill_done_ts,
         source, line
     FROM asks
     WHERE prompt_tokens > 0 AND queue_s IS NOT NULL AND coalesce(queued_ts, received_ts) IS NOT NULL
@@ -226,7 +228,14 @@ rows AS (
     WHERE received_ts IS NOT NULL AND coalesce(ttft_s, first_token_ts - received_ts) IS NOT NULL
         AND NOT coalesce(probe, false)
 ),
-ranked AS (SELECT *, row_number() OVER (ORDER BY age_s) AS nth FROM rows WHERE age_s >= 0),
+-- The client's view, where the server says nothing of first tokens.
+seen AS (
+    SELECT * FROM rows
+    UNION ALL
+    SELECT ttft_s, received_ts - (SELECT ts FROM boot), source, line FROM requests
+    WHERE role = 'client' AND ttft_s IS NOT NULL AND received_ts IS NOT NULL AND NOT EXISTS (SELECT 1 FROM rows)
+),
+ranked AS (SELECT *, row_number() OVER (ORDER BY age_s) AS nth FROM seen WHERE age_s >= 0),
 compiles AS (
     SELECT count(*) AS n FROM events WHERE kind = 'compile' AND ts > (SELECT ts FROM boot)
         AND ($since::DOUBLE IS NULL OR ts >= $since) AND ($until::DOUBLE IS NULL OR ts <= $until)

@@ -98,6 +98,23 @@ def pages_bite(view: View) -> Fact:
     return restated(loss, False, "", "page.little", most=told["page"] - 1)
 
 
+HOW_PLACES: Final = "routing keys or sessions with the rank that served them: the request log of 0.5.9 on"
+
+
+def evicting(view: View) -> Fact:
+    """Whether running requests take so much of the pool that cached prefixes have to give way.
+
+    With several ranks or servers the same figures come of scattered requests: unless their places are known, it is
+    not told.
+    """
+    full = usage(view, "peak")
+    if full.value is None or full.value < FULL:
+        return full if full.value is None else restated(full, False, "", "usage")
+    if scattered(view).value is None:
+        return lacking("which rank or server each request of a key went to", HOW_PLACES, full.n)
+    return restated(full, True, "", "usage")
+
+
 def _fell(view: View) -> bool | None:
     if view.baseline is None:
         return None

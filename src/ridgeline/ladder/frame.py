@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -14,7 +14,8 @@ from ridgeline.stats.change_point import ChangePoint, change_points
 MIN_BASELINE_S: Final = 20.0  # a shorter "before" is a start, not a baseline
 MIN_INCIDENT_S: Final = 10.0  # a shorter "after" is a moment
 MIN_SAMPLES: Final = 10
-DOUBT: Final = 0.05  # p-value of a step that still counts where its strength is clear: stairs have short steps
+SURE_STEP: Final = 0.01  # p-value of a step
+DOUBT: Final = 0.05  # of one among stairs, where its strength is clear
 SURE: Final = 1e-6  # a shift within the spread of its sides (latency tails under load) needs this p-value
 SMALL: Final = {
     "waiting": 2.0, "ttft_s": 0.05, "tpot_s": 0.002, "e2e_s": 0.1, "hit_share": 0.1, "accept_length": 0.1,
@@ -63,11 +64,28 @@ def _first_change(view: View) -> tuple[str, Window, Window] | None:
     reach = span(view)
     if reach is None:
         return None
+    known = series(view)
+    # Stairs have short steps, each of little weight: looked for only where no clear step is.
+    candidates = _candidates(known, reach, SURE_STEP) or _candidates(known, reach, DOUBT)
+    if not candidates:
+        return None
+    # The earliest sign of the incident, not of a bad moment that one signal had before it.
+    longest = max(end - start for start, _, end, _ in candidates)
+    lasting = [c for c in candidates if c[2] - c[0] >= 0.5 * longest]
+    onset, before, ended, signal = min(lasting, key=lambda c: (c[0], c[3]))
+    ended = max([ended, *(c[2] for c in candidates if c[0] <= ended)])
+    return signal, Window(reach[0], before), Window(onset, ended)
+
+
+def _candidates(
+    known: Mapping[str, tuple[Sequence[float], Sequence[float]]], reach: tuple[float, float], max_p: float
+) -> list[tuple[float, float, float, str]]:
+    """(onset, last good moment, end, signal) of the longest bad stretch of each signal that has one."""
     candidates: list[tuple[float, float, float, str]] = []
-    for signal, (times, values) in series(view).items():
+    for signal, (times, values) in known.items():
         if len(times) < 3 * MIN_SAMPLES:
             continue
-        points = change_points(times, values, min_strength=1.5, max_p=DOUBT)
+        points = change_points(times, values, min_strength=1.5, max_p=max_p)
         bad = [
             stretch
             for stretch in _bad_stretches(points, signal, reach[1] + 1e-6)
@@ -78,11 +96,7 @@ def _first_change(view: View) -> tuple[str, Window, Window] | None:
             onset, before, ended = max(bad, key=lambda b: (b[2] - b[0], -b[0]))
             onset, before = _foot(times, values, onset, before, points[0].before, signal)
             candidates.append((onset, before, ended, signal))
-    if not candidates:
-        return None
-    onset, before, ended, signal = min(candidates, key=lambda c: (c[0], c[3]))
-    ended = max([ended, *(c[2] for c in candidates if c[0] <= ended)])
-    return signal, Window(reach[0], before), Window(onset, ended)
+    return candidates
 
 
 def _foot(

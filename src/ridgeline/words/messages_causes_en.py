@@ -132,7 +132,7 @@ CAUSES: Final[dict[str, str]] = {
     ),
     "cause.cache.eviction": (
         "Only {change_hit_ratio__now:.0%} of prompt tokens hit, {change_hit_ratio__then:.0%} before, while "
-        "running requests take up to {usage__value:.0%} of the pool: cached prefixes are evicted before they "
+        "running requests take up to {evicting__peak:.0%} of the pool: cached prefixes are evicted before they "
         "return."
     ),
     "cause.cache.page-misaligned": (

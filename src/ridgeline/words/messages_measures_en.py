@@ -216,6 +216,10 @@ MEASURES: Final[dict[str, str]] = {
     "short_share.zero": "hardly an answer stops by itself after one or two tokens",
     "decode_demand": "{rate:.3g} requests/s of {length:.4g} output tokens each are asked for",
     "decode_demand.given": "{given:.4g} tokens/s are decoded",
+    "leak.each": (
+        "each running request seems to hold {now:.4g} tokens against {then:.4g} before ({ratio:.3g} times), though "
+        "prompts and answers are no longer"
+    ),
     "tier_lost": (
         "host and storage tiers give {now:.3g} tokens a request against {then:.3g} before, the device {device:.3g} "
         "against {device_then:.3g}"
