@@ -2,6 +2,8 @@
 
 import gzip
 import json
+import os
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -81,6 +83,22 @@ def test_a_folder_without_dumps_and_no_files(tmp_path: Path, capsys: pytest.Capt
     assert "holds no dump" in capsys.readouterr().err
     assert run("ls") == 1
     assert "no dump was given" in capsys.readouterr().err
+
+
+def test_a_pipe_is_read_once(crash: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    fifo = crash.parent / "fifo"
+    os.mkfifo(fifo)
+    writer = threading.Thread(target=lambda: fifo.write_bytes(crash.read_bytes()))
+    writer.start()
+    assert run("ls", fifo) == 0
+    writer.join()
+    assert "crash-dump" in capsys.readouterr().out
+
+
+def test_show_wants_one_dump(crash: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (crash.parent / "other.pkl").write_bytes(crash.read_bytes())
+    assert run("show", crash.parent) == 1
+    assert "holds 2 dumps" in capsys.readouterr().err
 
 
 def test_names_and_ids_are_safe_to_print(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

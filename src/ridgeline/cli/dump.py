@@ -63,7 +63,10 @@ def show(file: str, *, limit: int = 20, rid: str | None = None, format: Format =
     """
     if limit < 1:
         raise InputError(f"--limit {limit}: is no number of requests above zero")
-    found = _read(next(iter(_blobs((file,)))))
+    blobs = list(_blobs((file,)))
+    if len(blobs) > 1:
+        raise InputError(f"{file}: holds {len(blobs)} dumps; name one of them (`ridgeline dump ls` lists them)")
+    found = _read(blobs[0])
     if found.refused is not None:
         print(f"ridgeline: {plain(f'{found.path}: {found.refused}')}", file=sys.stderr)
         if not found.requests:
@@ -120,6 +123,7 @@ def convert(
 def _blobs(files: Sequence[str]) -> Iterator[Blob]:
     """What to read. Files given by name are always read; in folders and globs only what begins like a pickle."""
     from ridgeline.bundle.find import find
+    from ridgeline.signals.dump import DEFAULT
     from ridgeline.signals.dump.sniff import looks_like_pickle
     from ridgeline.signals.stream import Blob, standard_input
 
@@ -129,6 +133,9 @@ def _blobs(files: Sequence[str]) -> Iterator[Blob]:
         path = Path(given)
         if given == "-":
             yield standard_input()
+        elif path.is_fifo():  # such as <(zcat FILE): it can be read once only
+            with path.open("rb") as f:
+                yield Blob(given, None, f.read(DEFAULT.file_bytes + 1))
         elif path.is_file() or not (path.is_dir() or any(c in given for c in "*?[")):
             yield Blob(given, path)
         else:
