@@ -243,7 +243,8 @@ def compared(c: dict[str, Any], clean: Any) -> list[str]:
         lines.append(f"  differs in {name}: {found}")
     for name, rows in c["latency"].items():
         for one in rows:
-            low, high, judged = one["low"], one["high"], one["verdict"] if c["latency_judged"] else "not judged"
+            low, high = one["low"], one["high"]
+            judged = "too few pairs" if low is None else one["verdict"] if c["latency_judged"] else "not judged"
             span = f" ({low:+.4f} to {high:+.4f})" if low is not None else ""
             moved = f"{one['a']:.4f} -> {one['b']:.4f} s, {one['difference']:+.4f}{span}"
             lines.append(f"  {name} p{round(100 * one['q'])}: {moved}, {judged}")

@@ -13,6 +13,8 @@ PAGE_CHARS: Final = 64
 ENDS: Final = 4
 """Each end is cut to a quarter of a page, so that what is left is within a page of what is needed."""
 PASSES: Final = 3
+COMMON: Final = frozenset({"temperature", "top_p", "top_k", "n", "stop", "skip_special_tokens"})
+"""Parameters nearly every request has: the search begins with what is rarer."""
 
 Prompt = TypeVar("Prompt", str, tuple[int, ...])
 Part = tuple[str, str]  # ("sampling" | "fields" | "headers" | "stream", name)
@@ -80,13 +82,13 @@ class Inside:
 
 
 def parts_of(shot: Shot, keep_stream: bool) -> list[Part]:
-    """What can be dropped from a request; the length of the output is shortened instead."""
-    parts: list[Part] = [("sampling", name) for name in sorted(shot.sampling or {}) if name != "max_new_tokens"]
+    """What can be dropped from a request, the likeliest to matter last; the output is shortened instead."""
+    given = shot.sampling or {}
+    names = sorted(given, key=lambda name: (given[name] is not None, name not in COMMON, name))
+    parts: list[Part] = [("sampling", name) for name in names if name != "max_new_tokens"]
     parts += [("fields", name) for name in sorted(shot.fields or {}) if name not in ("rid", "text", "input_ids")]
-    parts += [("headers", name) for name, _ in shot.headers]
-    if shot.stream and not keep_stream:
-        parts.append(("stream", "stream"))
-    return parts
+    parts = [*(("headers", name) for name, _ in shot.headers), *parts]
+    return [("stream", "stream"), *parts] if shot.stream and not keep_stream else parts
 
 
 def with_parts(shot: Shot, kept: Sequence[Part]) -> Shot:
