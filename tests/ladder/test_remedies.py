@@ -1,6 +1,7 @@
 """What is recommended, asked for and tried speaks the engine's own language, as text that can be used as it stands."""
 
 import re
+from itertools import pairwise
 
 import pytest
 
@@ -120,8 +121,8 @@ def test_what_is_tried_holds_today_s_setting_and_takes_the_server_s_names(cause:
     from ridgeline.sim.whatif.variants import changed, variants
 
     words = tried.split()
-    base = changed(Settings(engine=engine), [w for o, w in zip(words, words[1:], strict=False) if o == "--set"])
-    axes = [w for o, w in zip(words, words[1:], strict=False) if o == "--vary"]
+    base = changed(Settings(engine=engine), [w for o, w in pairwise(words) if o == "--set"])
+    axes = [w for o, w in pairwise(words) if o == "--vary"]
     assert len(variants(base, axes)) >= 2  # the simulator takes every one of them
     name = axes[0].partition("=")[0]
     own = {a.name for a in (VLLM_ARGS if engine == "vllm" else SGLANG_ARGS)} | {"max_total_num_tokens"}
