@@ -50,6 +50,9 @@ def _fill(
     tables = folder / "tables"
     tables.mkdir()
     con = view.con.cursor()
+    threads = con.execute("SELECT current_setting('threads')").fetchall()[0][0]
+    # Two writers of one ordered file wait for each other with all they hold: one alone needs a third of the memory.
+    con.execute("SET threads = 1")
     install(con, key)
     try:
         rows = {table: count for table in TABLES if (count := _write(con, table, tables))}
@@ -58,6 +61,7 @@ def _fill(
         raise InputError(f"the tables of the bundle cannot be written ({reason}); give another folder") from e
     finally:
         uninstall(con)
+        con.execute(f"SET threads = {int(threads)}")
     embedded = [_embed(s, folder, keep_text) for s in sources] if embed else [None] * len(sources)
     manifest = {
         "schema": f"{BUNDLE_SCHEMA}1",
