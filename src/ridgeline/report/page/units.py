@@ -89,8 +89,8 @@ def ticks(low: float, high: float, most: int = 5) -> list[float]:
     raw = (high - low) / most
     size = 10.0 ** math.floor(math.log10(raw))
     step = next(size * k for k in (1, 2, 2.5, 5, 10) if size * k >= raw * 0.999)
-    first = math.ceil(low / step - 1e-9)
-    return [round(k * step, 12) for k in range(first, math.floor(high / step + 1e-9) + 1)]
+    first = math.ceil(low / step - 1e-12)
+    return [round(k * step, 12) for k in range(first, math.floor(high / step + 1e-12) + 1)]
 
 
 def log_ticks(low: float, high: float) -> list[float]:
