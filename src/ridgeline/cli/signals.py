@@ -72,6 +72,8 @@ def _switch(x: Signal) -> str:
         return ""
     extras = [part for part in (x.way.caution, "needs a restart" if x.way.restart else "",
                                 f"cost: {x.way.cost}" if x.way.cost != "negligible" else "") if part]  # fmt: skip
+    if x.name == "request-log" and x.way.engine == "sglang":
+        extras.append("without a restart for one capture: ridgeline capture URL --raise-logging")
     return x.way.how + (f" ({'; '.join(extras)})" if extras else "")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import deque
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -73,7 +74,7 @@ def watch(
         urls, output, logs, seconds_of(every), seconds_of(for_) if for_ else None, seconds_of(ring),
         bytes_of(ring_bytes), seconds_of(after), bounds, on_incident, allow_host, keep_text,
     )  # fmt: skip
-    said: list[str] = []
+    said: deque[str] = deque(maxlen=20)
     view = sys.stdout.isatty() and not quiet
     recorder = asyncio.run(_live(plan, said) if view else record(plan, _say))
     return 2 if recorder.incidents else 0
@@ -98,7 +99,7 @@ def _say(text: str) -> None:
     print(f"ridgeline: {plain(text, 1000)}", file=sys.stderr, flush=True)
 
 
-async def _live(plan: Watch, said: list[str]) -> Recorder:
+async def _live(plan: Watch, said: deque[str]) -> Recorder:
     import time
 
     from rich.live import Live
@@ -115,6 +116,6 @@ async def _live(plan: Watch, said: list[str]) -> Recorder:
             state = (f"ring {ring.span_s:.0f} s, {ring.size / 1e6:.1f} MB; {recorder.tally.answers} answers, "
                      f"{recorder.tally.gaps} gaps; {len(recorder.incidents)} incidents")  # fmt: skip
             servers = {plain(home_of(base), 30): list(w.history) for base, w in recorder.watchers.items()}
-            live.update(screen(servers, state, said, time.time()), refresh=True)
+            live.update(screen(servers, state, list(said), time.time()), refresh=True)
 
         return await record(plan, lambda text: said.append(plain(text, 300)), show)

@@ -11,35 +11,16 @@ import urllib.error
 import urllib.parse
 import urllib.request
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from http.client import HTTPException, HTTPMessage
 from pathlib import Path
 from typing import IO, Final
 
+from ridgeline.live.endpoints import ENDPOINTS, Endpoint, header
 from ridgeline.model.errors import InputError, SourceUnavailable
 
 ANSWER_LIMIT: Final = 64 * 1024 * 1024
 TIMEOUT_S: Final = 10.0
-
-
-@dataclass(frozen=True)
-class Endpoint:
-    """A path to poll every `every_s` seconds (0: at the start and at the end only); `instead` is its older name."""
-
-    path: str
-    file: str
-    every_s: float
-    instead: str | None = None
-
-
-ENDPOINTS: Final = (
-    Endpoint("/metrics", "metrics.scrapes.txt", 1.0),
-    Endpoint("/v1/loads?include=all", "loads.scrapes.txt", 1.0, instead="/get_load"),
-    Endpoint("/server_info", "server_info.scrapes.txt", 0.0, instead="/get_server_info"),
-    Endpoint("/model_info", "model_info.scrapes.txt", 0.0, instead="/get_model_info"),
-    Endpoint("/version", "version.scrapes.txt", 0.0),
-    Endpoint("/health", "health.scrapes.txt", 0.0),
-)
+EVERY_S: Final = 1.0  # what is asked often; the rest is asked at the start and at the end
 
 
 class _SameHost(urllib.request.HTTPRedirectHandler):
@@ -122,9 +103,9 @@ def _follow(base: str, endpoint: Endpoint, home: Path, stop: threading.Event, an
         if status == 404:
             return  # this version has no such endpoint: nothing to poll
         tick = time.monotonic()
-        while endpoint.every_s > 0:
+        while endpoint.often:
             # A steady clock: the next tick does not drift with the time an answer takes; missed ticks are skipped.
-            tick = max(tick + endpoint.every_s, time.monotonic())
+            tick = max(tick + EVERY_S, time.monotonic())
             if stop.wait(max(0.0, tick - time.monotonic())):
                 return
             _scrape(base + path, out)
@@ -140,8 +121,6 @@ def _scrape(url: str, out: IO[bytes]) -> int:
     took = time.monotonic() - began
     if status == 0:  # keep the gap as a comment-free one-line body, so that a missing answer is a row of its own
         body = body.replace(b"\n", b" ")
-    out.write(
-        f"#### scrape ts={ts:.6f} took={took:.4f} status={status} url={url}\n".encode() + body.rstrip(b"\n") + b"\n"
-    )
+    out.write(header(url, ts, took, status) + body.rstrip(b"\n") + b"\n")
     out.flush()
     return status

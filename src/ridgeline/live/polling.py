@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from ridgeline.live.cleaning import without_secrets
+from ridgeline.live.endpoints import ENDPOINTS, Endpoint, header
 from ridgeline.live.fetch import TIMEOUT_S, Answer, get, session
 from ridgeline.live.pace import Pace
 from ridgeline.live.poll import base_of
@@ -18,32 +20,10 @@ from ridgeline.live.raw import Sink, flat
 if TYPE_CHECKING:
     import aiohttp
 
-HEALTH_S: Final = 30.0  # it costs the server a token each time (SIGNALS §7.3)
-INFO_S: Final = 300.0
+MOST_LATE: Final = 1 << 17  # of the last questions it is known how late they were
 LAST_S: Final = 3.0  # the look at the end must not hold up the end
 OnAnswer = Callable[[str, str, Answer], None]  # server, endpoint's name, what came
 Say = Callable[[str], None]
-
-
-@dataclass(frozen=True, slots=True)
-class Target:
-    """One endpoint of one server. `instead`: its older path; `least_s`: never asked more often."""
-
-    name: str
-    path: str
-    instead: str | None = None
-    least_s: float = 0.0
-    secret: bool = False  # may hold secrets: they are cut out before anything is written
-
-
-TARGETS: Final = (
-    Target("metrics", "/metrics"),
-    Target("loads", "/v1/loads?include=all", "/get_load"),
-    Target("health", "/health", least_s=HEALTH_S),
-    Target("server_info", "/server_info", "/get_server_info", least_s=INFO_S, secret=True),
-    Target("model_info", "/model_info", "/get_model_info", least_s=INFO_S, secret=True),
-    Target("version", "/version", least_s=INFO_S),
-)
 
 
 @dataclass
@@ -52,7 +32,7 @@ class Tally:
 
     answers: int = 0
     gaps: int = 0
-    late_s: list[float] = field(default_factory=list)
+    late_s: deque[float] = field(default_factory=lambda: deque(maxlen=MOST_LATE))
     answered: set[str] = field(default_factory=set)
     refused: dict[str, str] = field(default_factory=dict)  # endpoint → the last reason for a gap
     paces: list[Pace] = field(default_factory=list)
@@ -61,11 +41,6 @@ class Tally:
     def skipped(self) -> int:
         """Ticks that fell to a slow answer."""
         return sum(pace.skipped for pace in self.paces)
-
-
-def header(url: str, answer: Answer) -> bytes:
-    """The line before an answer in a raw file (signals/scrapes.py reads it)."""
-    return f"#### scrape ts={answer.ts:.6f} took={answer.took_s:.4f} status={answer.status} url={url}\n".encode()
 
 
 def home_of(base: str) -> str:
@@ -84,12 +59,12 @@ async def poll(
     bases = list(dict.fromkeys(base_of(url) for url in urls))
     async with session() as client, asyncio.TaskGroup() as group:
         begin = time.monotonic() + 0.05
-        jobs = [(base, target) for target in TARGETS for base in bases]
+        jobs = [(base, target) for target in ENDPOINTS for base in bases]
         for k, (base, target) in enumerate(jobs):
             # Spread over the interval, so that answers do not queue behind each other here; one kind of endpoint
             # begins after the other, so that the first moments, with all their new connections, are no burst.
             turn, place = divmod(k, len(bases))
-            wait = every_s * turn if target.least_s == 0 else min(every_s, 1.0) * (1 + turn)
+            wait = every_s * turn if target.often else min(every_s, 1.0) * (1 + turn)
             start = begin + wait + min(every_s, 5.0) * 0.95 * place / len(bases)
             pace = Pace(max(every_s, target.least_s), start)
             tally.paces.append(pace)
@@ -97,10 +72,10 @@ async def poll(
 
 
 async def _follow(
-    client: aiohttp.ClientSession, base: str, target: Target, pace: Pace, sink: Sink, until: asyncio.Event, say: Say,
+    client: aiohttp.ClientSession, base: str, target: Endpoint, pace: Pace, sink: Sink, until: asyncio.Event, say: Say,
     tally: Tally, on_answer: OnAnswer | None,
 ) -> None:  # fmt: skip
-    path, shown = target.path, f"{home_of(base)}/{target.name}.scrapes.txt"
+    path, shown = target.path, f"{home_of(base)}/{target.file}"
     first, gap = True, False
     while True:
         last = await _until(until, pace.next)
@@ -152,7 +127,7 @@ async def _until(stop: asyncio.Event, moment: float) -> bool:
     return True
 
 
-def _keep(base: str, url: str, shown: str, target: Target, answer: Answer, sink: Sink, tally: Tally) -> None:
+def _keep(base: str, url: str, shown: str, target: Endpoint, answer: Answer, sink: Sink, tally: Tally) -> None:
     body = answer.body
     if answer.status == 0:
         tally.gaps += 1
@@ -164,4 +139,4 @@ def _keep(base: str, url: str, shown: str, target: Target, answer: Answer, sink:
         tally.refused.pop(url.split("?")[0], None)
     if target.secret:
         body = without_secrets(body)
-    sink.append(shown, header(url, answer) + body.rstrip(b"\n") + b"\n", answer.ts)
+    sink.append(shown, header(url, answer.ts, answer.took_s, answer.status) + body.rstrip(b"\n") + b"\n", answer.ts)

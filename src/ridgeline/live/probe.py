@@ -10,19 +10,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from ridgeline.live.endpoints import ENDPOINTS
 from ridgeline.live.poll import base_of, get
 from ridgeline.words.metrics import strip_prefix
 from ridgeline.words.versions import Engine
 
 DEADLINE_S: Final = 12.0
-# What is asked → its paths, newest first; the first that is not 404 counts.
+# Endpoint → its paths, newest first; the first that is not 404 counts.
 PATHS: Final[dict[str, tuple[str, ...]]] = {
-    "metrics": ("/metrics",),
-    "loads": ("/v1/loads?include=all", "/get_load"),
-    "server-info": ("/server_info", "/get_server_info"),
-    "model-info": ("/model_info", "/get_model_info"),
-    "version": ("/version",),
-    "health": ("/health",),
+    e.name: (e.path,) if e.instead is None else (e.path, e.instead) for e in ENDPOINTS
 }
 
 
@@ -94,7 +90,7 @@ def _ask(server: Server, what: str) -> None:
 
 
 def _identify(server: Server) -> None:
-    info, loads, version, model = (_json(server, what) for what in ("server-info", "loads", "version", "model-info"))
+    info, loads, version, model = (_json(server, what) for what in ("server_info", "loads", "version", "model_info"))
     settings = info.get("server_args") if isinstance(info.get("server_args"), dict) else info
     server.settings = settings if isinstance(settings, dict) else {}
     text = server.replies["metrics"].body.decode("utf-8", "replace") if server.ok("metrics") else ""

@@ -13,7 +13,9 @@ from typing import Final
 
 import zstandard
 
-PINNED: Final = ("server_info.scrapes.txt", "model_info.scrapes.txt", "version.scrapes.txt")
+from ridgeline.live.endpoints import ENDPOINTS, INFO_S
+
+PINNED: Final = tuple(e.file for e in ENDPOINTS if e.least_s >= INFO_S)
 
 
 @dataclass

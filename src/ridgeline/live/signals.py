@@ -233,7 +233,7 @@ ENDPOINTS: Final[dict[str, Callable[[Server], tuple[State, str]]]] = {
     "gateway-metrics": _metrics,
     "loads": _endpoint("loads"),
     "pd-queues": _endpoint("loads"),
-    "server-info": _endpoint("server-info"),
+    "server-info": _endpoint("server_info"),
     "metrics-fine-buckets": _fine_buckets,
     "gpu-time": _gpu_time,
     "server-log": _log,

@@ -24,7 +24,14 @@ SLO_REQUESTS: Final = 10.0
 RETRACTED: Final = 8.0  # within `RETRACT_S`
 RETRACT_S: Final = 10.0
 SILENT: Final = 3
+GAPS: Final = 50.0  # token gaps within one look that are enough to speak of a tenth of them
 FACTOR: Final = 2.0
+GAP_FACTOR: Final = 1.4  # the slowest tenth of token gaps is far steadier than queues: less of a jump is one
+JUMPS: Final = {
+    "waiting": (8.0, FACTOR, "requests wait"),
+    "ttft": (0.2, FACTOR, "s to the first token"),
+    "gap": (0.005, GAP_FACTOR, "s and more between tokens for a tenth of them"),
+}  # figure → (least rise, factor over all of the time before, its words)
 WATCHED: Final = re.compile(
     rb"watchdog timeout|Scheduler hit an exception|TokenizerManager hit an exception|SIGQUIT received"
     rb"|CUDA out of memory|torch\.OutOfMemoryError|Health check failed\. Server couldn't"
@@ -129,6 +136,7 @@ class Watcher:
         readings = {
             "waiting": now.total("waiting"),
             "ttft": mean_between(last, now, "ttft") if last is not None else None,
+            "gap": _slow_gap(last, now) if last is not None else None,
             "gen_tps": now.total("gen_tps") if busy else None,
         }
         found = []
@@ -151,11 +159,10 @@ class Watcher:
                 return None
             detail = f"throughput fell from {_middle(before):.0f} to {_middle(recent):.0f} tokens/s"
             return Alarm("jump", self.where, detail, ts, since)
-        least = {"waiting": 8.0, "ttft": 0.2}[name]
+        least, factor, unit = JUMPS[name]
         top = max(before)
-        if min(recent) <= FACTOR * top or min(recent) - top < least:
+        if min(recent) <= factor * top or min(recent) - top < least:
             return None
-        unit = "requests wait" if name == "waiting" else "s to the first token"
         return Alarm("jump", self.where, f"{_middle(recent):.3g} {unit}, {_middle(before):.3g} before", ts, since)
 
 
@@ -176,6 +183,12 @@ def _restarted(before: Scraped, now: Scraped) -> bool:
 def _progress(s: Scraped) -> tuple[object, ...]:
     moving = tuple(sorted((rank, values.get("gen_tps"), values.get("usage")) for rank, values in s.ranks.items()))
     return (*(s.counters.get(name) for name in ("finished", "generated", "computed")), s.counts.get("tpot"), moving)
+
+
+def _slow_gap(a: Scraped, b: Scraped) -> float | None:
+    """What the slowest tenth of token gaps exceeds for certain; None where too few tokens came."""
+    known = least_quantile(a, b, "tpot", 0.9)
+    return known[0] if known is not None and known[1] >= GAPS else None
 
 
 def _middle(values: list[float]) -> float:
