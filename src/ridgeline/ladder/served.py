@@ -18,7 +18,8 @@ SELECT count(*) FILTER (WHERE engine = 'vllm') AS vllm, count(*) FILTER (WHERE e
     (SELECT count(*) FROM series WHERE starts_with(raw, 'vllm:')) AS exposed,
     (SELECT count(*) FROM series WHERE starts_with(raw, 'sglang')) AS exposed_sglang,
     -- Of the two, only vLLM's lines carry no year (SIGNALS §15.2).
-    (SELECT count(*) FROM sources WHERE kind = 'log' AND contains(array_to_string(notes, ' '), 'carry no year')) AS yearless,
+    (SELECT count(*) FROM sources
+     WHERE kind = 'log' AND contains(array_to_string(notes, ' '), 'carry no year')) AS yearless,
     min(version) FILTER (WHERE engine = 'sglang') AS version
 FROM servers
 """
