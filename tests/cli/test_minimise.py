@@ -163,7 +163,9 @@ def test_a_spent_budget_keeps_the_smallest_so_far_and_more_goes_on(serve: Serve,
 
 
 def run_other(path: Path, server: Server, out: Path) -> tuple[int, str]:
-    done = run("minimise", str(path), "--to", server.url, "--fails", "error", "-o", str(out))
+    done = run(
+        "minimise", str(path), "--to", server.url, "--fails", "error", "-o", str(out), "--restart", server.restart
+    )
     return done.returncode, done.stderr
 
 

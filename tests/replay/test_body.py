@@ -62,3 +62,14 @@ def test_a_dump_gives_what_may_be_sent(tmp_path: Path) -> None:
     said = " ".join(load.notes)
     assert "custom_logit_processor" in said and "1 requests are not sent: their images" in said
     assert "neither their text nor their token ids" in said
+
+
+@pytest.mark.shared
+def test_real_dumps_can_be_sent_wholly(shared_dir: Path) -> None:
+    real = shared_dir / "real"
+    crash = load_dumps(sorted((real / "sglang_0.5.23/single_full/crash").rglob("*.pkl.gz")))
+    assert len(crash.shots) == 189 and sum(s.unfinished for s in crash.shots) == 13
+    assert all(len(encoded(s, Manner())) > 20 for s in crash.shots)
+    assert all(b.at_s >= a.at_s for a, b in zip(crash.shots, crash.shots[1:], strict=False))
+    older = load_dumps(sorted((real / "sglang_0.5.9").rglob("crash_dump*.pkl.gz"))[:1])
+    assert older.shots and all(s.ids and s.greedy and s.recorded for s in older.shots if not s.unfinished)

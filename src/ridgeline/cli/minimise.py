@@ -89,7 +89,7 @@ def minimise(
         Print nothing but errors.
     """
     from ridgeline.model.errors import InputError
-    from ridgeline.replay.target import http_library, model_name, target_of
+    from ridgeline.replay.target import alive, http_library, model_name, target_of
 
     http_library()
     if speed <= 0 or gap < 0 or concurrency < 0 or repeat < 1 or budget < 1:
@@ -104,6 +104,8 @@ def minimise(
     predicate = predicate_of(fails)
     target = target_of(to, allow_host, api_key_env)
     found = selected(load(sources), window, filter)
+    if restart is None:
+        alive(target)
     named = model or (model_name(target) if as_ != "generate" else "default")
     limit_s = seconds_of("--timeout", timeout)
     if predicate.kind == "over":

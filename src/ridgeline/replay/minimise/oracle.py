@@ -60,19 +60,18 @@ class Oracle:
         if self.spent >= self.budget:
             raise OutOfTries
         self.spent += 1
-        done = self.journal.again(key)
-        if done is None:
-            done = self.attempt(shots, self.fresh)
-            self.journal.add(key, shots, what, done)
-            self.say(
-                f"try {self.spent}: {what}, {len(shots)} requests: {'fails' if done.failed else 'passes'} ({done.why})"
-            )
+        known = self.journal.again(key)
+        done = known or self.attempt(shots, self.fresh)
         record.tries += 1
         record.failed += done.failed
         if done.failed:
             record.last_failure = done
             if not self.best or _weight(shots) <= _weight(self.best):
                 self.best = tuple(shots)
+        if known is None:  # behind `best`: an interrupt while the disk is waited for must not lose it
+            self.journal.add(key, shots, what, done)
+            result = "fails" if done.failed else "passes"
+            self.say(f"try {self.spent}: {what}, {len(shots)} requests: {result} ({done.why})")
         return done
 
     def _key(self, shots: Sequence[Shot]) -> str:

@@ -68,7 +68,7 @@ def minimise(task: Task, say: Callable[[str], None]) -> dict[str, Any]:
         notes.append("the last line of the former run was cut and is left out")
     if journal.resumed:
         say(f"goes on after {journal.resumed} tries of a former run")
-    server = Server(task.target, task.restart, task.out / LOG, task.ready_s)
+    server = Server(task.target, task.restart, task.out / LOG, task.ready_s, say)
     trial = Trial(server, task.predicate, task.manner, task.pace, task.out / ROWS)
     oracle = Oracle(trial, journal, task.budget, task.repeat, say, task.restart is not None)
     state, proof = "not-reproduced", None
@@ -85,6 +85,11 @@ def minimise(task: Task, say: Callable[[str], None]) -> dict[str, Any]:
                 task.out, oracle.best, _sent(task.manner), task.pace.due(oracle.best), task.target
             )
         journal.close()
+    came = sum(bool(one["failed"]) for one in journal.tries)
+    if state == "not-reproduced" and came:
+        notes.append(
+            f"it came in {came} tries, but not on a server that was started for it: it needs more than this dump"
+        )
     return {
         "schema": SCHEMA,
         "source": task.load.source,

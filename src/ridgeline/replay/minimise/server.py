@@ -1,6 +1,5 @@
 """The server under test: whether it is up, whether a try killed it, and how it is started again."""
 
-import contextlib
 import os
 import signal
 import socket
@@ -17,6 +16,7 @@ POLL_S: Final = 0.02
 PROBE_S: Final = 25.0
 GRACE_S: Final = 30.0
 """A scheduler that died takes the API process with it within seconds; one that stays unhealthy for so long is dead."""
+RECENT_S: Final = 1.0
 SETTLE_S: Final = 0.2
 STOP_S: Final = 20.0
 GONE_S: Final = 30.0
@@ -26,14 +26,18 @@ GONE_S: Final = 30.0
 class Server:
     """Restarts by a command of the user's, whose process is ended with ours if it is the server itself."""
 
-    def __init__(self, target: Target, restart: str | None, log: Path, ready_s: float) -> None:
-        self.target, self.command, self.log, self.ready_s = target, restart, log, ready_s
+    def __init__(
+        self, target: Target, restart: str | None, log: Path, ready_s: float, say: Callable[[str], None]
+    ) -> None:
+        self.target, self.command, self.log, self.ready_s, self.say = target, restart, log, ready_s, say
+        self.up_at = -RECENT_S
         self.child: subprocess.Popen[bytes] | None = None
         self.restarts = 0
 
     def died(self, abnormal: bool) -> bool:
         """Whether the server is gone after a try; `abnormal` where an outcome gives reason to look twice."""
         until = time.monotonic() + GRACE_S
+        self.up_at = -RECENT_S
         ups = 0
         while True:
             seen = health(self.target, PROBE_S)
@@ -41,6 +45,7 @@ class Server:
                 return True
             ups = ups + 1 if seen.up else 0
             if ups > (1 if abnormal else 0):
+                self.up_at = time.monotonic()
                 return False
             if time.monotonic() > until:
                 return True
@@ -51,12 +56,15 @@ class Server:
 
         Raises SourceUnavailable where it does not come up; what was tried so far is kept.
         """
-        seen = health(self.target, PROBE_S)
-        if seen.up and not (fresh and self.command):
+        # /health of SGLang takes a second: it is not asked again right behind the try before
+        recent = time.monotonic() - self.up_at < RECENT_S
+        if not (fresh and self.command) and (recent or health(self.target, PROBE_S).up):
             return
         if self.command is not None:
             self._start()
-        elif not self._wait(self.ready_s, lambda: True).up:
+            return
+        self.say(f"{self.target.base} is down: waiting up to {self.ready_s:g} s for it to come back")
+        if not self._wait(self.ready_s, lambda: True).up:
             raise SourceUnavailable(
                 f"{self.target.base}: is down and did not come back in {self.ready_s:g} s; start it again and run the "
                 "same command: it goes on where it stopped (or give --restart CMD)"
@@ -72,9 +80,11 @@ class Server:
                 self.command, shell=True, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
             )
         child = self.child
-        if watch is not None:
-            with watch:
-                self._gone(watch)
+        if watch is not None and not self._gone(watch):
+            raise SourceUnavailable(
+                f"--restart {self.command}: the server that ran before is still there after {GONE_S:g} s; the command "
+                "must end it, for every try now needs a server of its own"
+            )
         went_wrong_at: float | None = None
 
         def hopeful() -> bool:
@@ -97,10 +107,17 @@ class Server:
         except OSError:
             return None
 
-    def _gone(self, watch: socket.socket) -> None:
-        watch.settimeout(GONE_S)
-        with contextlib.suppress(OSError):
-            watch.recv(1)
+    def _gone(self, watch: socket.socket) -> bool:
+        """Whether the server at the other end of a connection ended within `GONE_S`."""
+        with watch:
+            watch.settimeout(GONE_S)
+            try:
+                watch.recv(1)
+            except TimeoutError:
+                return False
+            except OSError:
+                return True
+            return True
 
     def _wait(self, most_s: float, hopeful: Callable[[], bool]) -> Health:
         until = time.monotonic() + most_s
