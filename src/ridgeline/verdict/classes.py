@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ridgeline.model.comparison import ClassChange
-from ridgeline.verdict.figures import ALPHA, MARGIN, QUANTITIES
+from ridgeline.verdict.figures import ALPHA, MARGIN
 from ridgeline.verdict.requests import LABELS, Requests
+from ridgeline.verdict.rows import QUANTITIES
 from ridgeline.verdict.sections import contrast, correlated_s, holm, plan, statistic
 
 FEWEST: Final = 40  # requests of a class on either side
