@@ -11,6 +11,9 @@ from typing import Final
 import pytest
 
 from ridgeline.cli import main
+from ridgeline.cli.report import as_stored
+from ridgeline.model.diagnosis import Window
+from ridgeline.model.errors import InputError
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 INCIDENT: Final = str(ROOT / "examples" / "incident")
@@ -55,6 +58,14 @@ def test_a_bundle_and_a_decision(tmp_path: Path) -> None:
     for words in ("Spread the key.", "picture-simulation", "picture-fidelity", "picture-before-after", "workers=2"):
         assert words in text
     assert "tenant-7" in text  # kept on purpose when the bundle was written
+    told = {"symptom": "cache", "windows": {"how": "given", "baseline": None}}
+    told["windows"]["incident"] = ["2026-11-30T03:42:00.000Z", "2026-11-30T03:43:00.000Z"]  # type: ignore[index]
+    (bundle / "diagnosis.json").write_text(json.dumps(told))
+    assert as_stored([str(bundle)]) == ("cache", Window(1796010120.0, 1796010180.0), None)
+    (bundle / "diagnosis.json").write_text("{")
+    with pytest.raises(InputError, match=r"diagnosis\.json"):
+        as_stored([str(bundle)])
+    (bundle / "diagnosis.json").unlink()
     (bundle / "decision.json").write_text('{"schema": "ridgeline.decision/1", "tried": 7}')
     broken = run("report", str(bundle), "-o", str(out))
     assert broken.returncode == 1 and "decision.json" in broken.stderr and len(broken.stderr.splitlines()) == 1

@@ -59,6 +59,7 @@ def open_page(
     """
     from ridgeline.cli.evidence import watched
     from ridgeline.cli.moments import windows_of
+    from ridgeline.cli.report import as_stored
     from ridgeline.cli.workbench import Workbench
     from ridgeline.model.errors import InputError
     from ridgeline.words.catalogue import CATALOGUES
@@ -67,6 +68,8 @@ def open_page(
         raise InputError(f"--lang {lang}: give one of {', '.join(CATALOGUES)}")
     with watched(sources, for_=for_, label=label, tz=tz, year=year, quiet=quiet) as view:
         incident, good = windows_of(view, from_, to, baseline, tz) if from_ or to or baseline else (None, None)
+        if symptom == "auto" and incident is None and good is None:
+            symptom, incident, good = as_stored(sources)
         bench = Workbench(view, tuple(sources), symptom, incident, good, keep_text, lang)
         _serve(bench, port, browser, lang)
     return 0

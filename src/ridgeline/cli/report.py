@@ -11,7 +11,7 @@ from cyclopts import Parameter
 if TYPE_CHECKING:
     from ridgeline.bundle.view import View
     from ridgeline.model.chart import Picture
-    from ridgeline.model.diagnosis import Diagnosis, State
+    from ridgeline.model.diagnosis import Diagnosis, State, Window
     from ridgeline.report.page.content import Page
 
 Decided = tuple[str, Any]
@@ -97,6 +97,8 @@ def report(
         if not keep_text and not is_stored(sources):
             hide_names(view)
         incident, good = windows_of(view, from_, to, baseline, tz)
+        if symptom == "auto" and incident is None and good is None:
+            symptom, incident, good = as_stored(sources)
         decided = decision_of(sources, decision)
         d = answered(diagnose(view, symptom, incident=incident, baseline=good, sources=sources), decided)
         shown = [*drawings(view, d, decided), *_after(view, d, after)]
@@ -134,6 +136,32 @@ def decision_of(sources: Sequence[str], given: Path | None = None) -> Decided | 
         return str(path), json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as e:
         raise InputError(f"{path}: cannot be read ({e}); run `ridgeline decide` again") from e
+
+
+def as_stored(sources: Sequence[str]) -> tuple[str, Window | None, Window | None]:
+    """(symptom, incident, baseline) under which a bundle was diagnosed before; "auto" and None where it was not.
+
+    Windows that were found are found again; those that were given are kept. Raises InputError for a damaged file.
+    """
+    import json
+    from datetime import datetime
+
+    from ridgeline.model.diagnosis import Window
+    from ridgeline.model.errors import InputError
+
+    path = next((p for s in sources if (p := Path(s) / "diagnosis.json").is_file()), None)
+    if path is None:
+        return "auto", None, None
+    try:
+        told = json.loads(path.read_text(encoding="utf-8"))
+        windows, symptom = told["windows"], str(told["symptom"])
+        if windows["how"] != "given":
+            return symptom, None, None
+        ends = [windows["incident"], windows["baseline"]]
+        incident, good = (Window(*(datetime.fromisoformat(t).timestamp() for t in w)) if w else None for w in ends)
+    except (OSError, ValueError, TypeError, KeyError) as e:
+        raise InputError(f"{path}: cannot be read ({e}); diagnose the bundle again, or remove it") from e
+    return symptom, incident, good
 
 
 def answered(d: Diagnosis, decided: Decided | None) -> Diagnosis:

@@ -172,6 +172,7 @@ async function start() {
   await put("slot-heat", "/part/picture/heat?" + query());
   document.body.dataset.first = String(Math.round(performance.now()));
   reach = JSON.parse(await ask("/facets"));
+  if (reach.from === null) for (const id of ["from", "to", "differs", "rungs"]) $(id).disabled = true;
   options("rank", reach.ranks, "rank");
   options("key", reach.keys, "key");
   await refresh(false);
