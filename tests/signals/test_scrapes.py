@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ridgeline.signals.rows import Reading
-from ridgeline.signals.scrapes import documents, epoch, scrape_of, wall_time
+from ridgeline.signals.scrapes import Scrape, documents, epoch, scrape_of, wall_time
 from ridgeline.signals.stream import Blob
 
 HEADER = "#### scrape ts=1796011162.139440 took=0.0293 status=200 url=http://127.0.0.1:30000/v1/loads?include=all"
@@ -85,3 +85,8 @@ def test_every_line_of_every_answer_is_given(bodies: list[str]) -> None:
     found, reading = read(text)
     assert [body for _, _, body in found] == bodies
     assert reading.lines == text.count("\n")
+
+
+def test_half_of_an_ipv6_address_is_no_target() -> None:
+    scrape = Scrape(1, url="http://[::1:30000/v1/loads")
+    assert (scrape.endpoint or None, scrape.target) == (None, None)
