@@ -252,5 +252,5 @@ def compared(c: dict[str, Any], clean: Any) -> list[str]:
         at = f", parts at {pair['unit']} {pair['at']}" if pair["at"] is not None else ""
         both = (("error", pair["error"]), ("finish", pair["finish"]), ("tokens", pair["tokens"]))
         sides = "; ".join(f"{name} {a} / {b}" for name, (a, b) in both if a != b)
-        lines.append(f"  {clean(pair['rid'], 60)}: {', '.join(pair['differs'])}{at} {sides}".rstrip())
+        lines.append(f"  {clean(pair['rid'], 60)}: {', '.join(pair['differs'])}{at} {clean(sides)}".rstrip())
     return [*lines, *(f"  note: {clean(note)}" for note in c["notes"])]

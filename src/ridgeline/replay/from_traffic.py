@@ -44,7 +44,10 @@ def load_scenario(scenario: Scenario, name: str) -> Load:
 
 def load_view(view: View, name: str) -> Load:
     """The requests of a bundle or of raw recordings. Raises InputError where none has an arrival and lengths."""
-    traffic = traffic_of(view)
+    try:
+        traffic = traffic_of(view)
+    except InputError as e:
+        raise InputError(f"{name}: no request in it has an arrival and lengths; nothing to replay") from e
     recorded = {row["rid"]: row for row in view.arrow(RECORDED).to_pylist()}
     notes = [SYNTHETIC, *traffic.notes]
     if bool((traffic.scenario["lora"] != 0).any()):
