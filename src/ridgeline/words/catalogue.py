@@ -51,7 +51,7 @@ class _Number:
         if spec.startswith("#"):
             one, _, many = spec[1:].partition("|")
             return f"{_plain(v)} {one if v == 1 else many or one + 's'}"
-        if spec.endswith("%") and (0 < v < 0.005 or 0.995 < v < 1):
+        if spec == ".0%" and (0 < v < 0.005 or 0.995 < v < 1):
             return "<1%" if v < 0.5 else ">99%"
         if spec.endswith("g"):
             return _plain(v, int(spec[1:-1]) if spec[1:-1].isdigit() else 4)

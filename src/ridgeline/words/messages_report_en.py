@@ -39,7 +39,7 @@ REPORT: Final[dict[str, str]] = {
     "remedy.mitigate-now": "now",
     "remedy.fix": "fix",
     "remedy.prevent": "prevent",
-    "value.share": "{value:.0%}",
+    "value.share": "{value:.1%}",
     "value.ratio": "{value:.3g} times",
     "value.other": "{value} {unit}",
     "cap.required-sign-unknown": "a sign it needs was not seen",
