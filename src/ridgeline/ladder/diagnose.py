@@ -14,6 +14,7 @@ from ridgeline.ladder.book import Book, remembering
 from ridgeline.ladder.context import Context
 from ridgeline.ladder.frame import frame
 from ridgeline.ladder.judge import Judgement, judge
+from ridgeline.ladder.known import candidates
 from ridgeline.ladder.rank import STOPS, chosen, finding
 from ridgeline.ladder.served import Served, asked_for
 from ridgeline.ladder.symptom import asked
@@ -79,7 +80,7 @@ def diagnose(
         evidence=book.evidence(),
         ruled_out=ruled,
         coverage=coverage(view),
-        next=route.next_steps(context, _wanted_first(picked, judged, missing, context.served)),
+        next=(*route.next_steps(context, _wanted_first(picked, judged, missing, context.served)), *candidates(view)),
         representatives=tuple(context.representatives),
     )
 
