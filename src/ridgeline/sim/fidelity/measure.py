@@ -34,6 +34,8 @@ NEXT_POOL: Final = 1.08
 FEW: Final = 60
 THIN_STRETCH: Final = 1.5
 """Bounds grow by this where fewer than `FEW` requests were fitted, or no stamps of the engine."""
+THIN_SPREAD: Final = 0.06
+"""There a server's speed counts as no steadier than this: few blocks of requests say little about the hours after."""
 NEAR: Final = 1.3
 """A fit whose loss is within this factor of the best could as well be the true one."""
 MOST_SPREAD: Final = 0.3
@@ -87,7 +89,10 @@ def fidelity(
     best = found[0]
     run, predicted = simulated(traffic, best, runner)
     members = [simulated(traffic, member, runner)[1] for member in refits(traffic, best, train, runner, known, seed)]
+    thin = best.requests < FEW or best.evidence != STAMPS
     steady = min(speed_spread(traffic, run, best, train), MOST_SPREAD)
+    if thin:
+        steady = max(steady, THIN_SPREAD)
     # a server as fast and as slow as its own training part makes likely
     wide = 1 + DEVIATIONS * steady
     speeds = [simulated(traffic, paced(best, factor), runner)[1] for factor in (1 / wide, wide)]
@@ -96,7 +101,6 @@ def fidelity(
     beyond = outside(run.steps, run.last, train, test)
     spans = run.steps.end - run.steps.start
     step_s = float(spans.sum() / max(run.steps.features[:, 0].sum(), 1.0))
-    thin = best.requests < FEW or best.evidence != STAMPS
     stretch = (1 + beyond) * (THIN_STRETCH if thin else 1.0)
     answer: dict[str, dict[str, Figure]] = {}
     for metric in METRICS:
