@@ -14,7 +14,7 @@ from ridgeline.model.picture import Timeline
 # How a mark is coloured: the incident and what the finding names stand out, all else stays quiet.
 Tone = Literal[
     "incident", "baseline", "after", "marked", "other", "queue", "prefill", "decode", "return", "unaccounted", "before",
-    "transfer", "hit", "lost",
+    "transfer", "hit",
 ]  # fmt: skip
 Unit = Literal["s", "share", "requests", "tokens", "time", "ratio", "GB/s"]
 

@@ -44,7 +44,9 @@ PICTURES: Final[dict[str, str]] = {
     "picture.pair.title": "Queues of the prefill and decode sides",
     "picture.pair": "The longest is {queue}: {first} at first, {last} at the end, {peak} at most.",
     "picture.prefix.title": "What became of the prompt tokens",
-    "picture.prefix": "{hit} were found in the cache; most of the loss ({lost} of all tokens) is {reason}.",
+    "picture.prefix": (
+        "{hit} were found in the cache; of what it could have held, most was lost to {reason} ({lost} of all)."
+    ),
     "picture.simulation.title": "The same traffic under other settings",
     "picture.simulation.trusted": "Simulated {figure}: {best} with {setting}, {baseline} as it was.",
     "picture.simulation.untrusted": (

@@ -30,7 +30,7 @@ PICTURES: Final[dict[str, str]] = {
     "picture.pair.title": "Prefill 与 decode 两侧的队列",
     "picture.pair": "最长的是 {queue}：开始 {first}，结束 {last}，最多 {peak}。",
     "picture.prefix.title": "提示 token 的去向",
-    "picture.prefix": "{hit} 命中缓存；损失最大的一项（占全部 token 的 {lost}）是 {reason}。",
+    "picture.prefix": "{hit} 命中缓存；缓存本可保留而损失最多的一项是 {reason}（占全部的 {lost}）。",
     "picture.simulation.title": "同样的流量，不同的设置",
     "picture.simulation.trusted": "模拟的 {figure}：{setting} 为 {best}，原设置为 {baseline}。",
     "picture.simulation.untrusted": (

@@ -78,6 +78,11 @@ PREFIX_COLUMNS: Final = (
     Column("what became of it"),
     Column("share", "share"),
 )
+# A colour for each reason; what was never seen before is no loss.
+TONES: Final[dict[str, Tone]] = {
+    "scattered_routing": "transfer", "eviction": "queue", "key_split": "return", "page_misaligned": "before",
+    "prompt_drift": "prefill", "never_seen": "other",
+}  # fmt: skip
 
 
 def prefix(view: View) -> Picture:
@@ -94,14 +99,17 @@ def prefix(view: View) -> Picture:
             continue
         hit = dict(known[0][1].statement.figures).get("hit") or 0.0
         parts: list[tuple[str, Tone, float]] = [("hit", "hit", float(hit))]
-        parts += [(reason.replace("_", "-"), "lost", float(fact.value)) for reason, fact in known if fact.value > 0]
+        parts += [
+            (reason.replace("_", "-"), TONES[reason], float(fact.value)) for reason, fact in known if fact.value > 0
+        ]
         rest = max(0.0, 1.0 - sum(v for _, _, v in parts))
         parts += [("not shown by the source", "unaccounted", rest)] if rest > 5e-4 else []
         bars.append(Stack(name, known[0][1].n, tuple(parts)))
         table += [(name, known[0][1].n, part, value) for part, _, value in parts]
     if not bars:
         return Picture("prefix", None, missing=(Missing("prompts or their ids", HOW_PROMPTS),))
-    lost = [p for p in bars[0].parts if p[1] == "lost"]
-    worst = max(lost, key=lambda p: p[2]) if lost else ("nothing", "lost", 0.0)
+    could = {reason.replace("_", "-") for reason in REASONS if reason != "never_seen"}  # what a cache might have kept
+    lost = [p for p in bars[0].parts if p[0] in could]
+    worst = max(lost, key=lambda p: p[2]) if lost else ("nothing", "other", 0.0)
     figures = (("hit", bars[0].parts[0][2]), ("lost", worst[2]), ("reason", worst[0]))
     return Picture("prefix", Stacks("share", tuple(bars)), figures, PREFIX_COLUMNS, tuple(table))

@@ -40,8 +40,12 @@ def stacks(drawing: Stacks, say: Say) -> tuple[float, str]:
                 "rect", title(f"{say(name)}: {words}"), class_=f"part {tone}", x=a, y=y, width=max(0.5, b - a - 1),
                 height=ROW - 14,
             )  # fmt: skip
-            if b - a > 8 + 7 * len(words):
-                body += text((a + b) / 2, y + 16, words, "t in", "middle")
+            named = f"{say(name)} {words}"
+            for told in (named, words):
+                if b - a > 10 + 7 * len(told):
+                    class_ = "t in" if tone != "other" else "t b"
+                    body += text((a + b) / 2, y + 16, told, class_, "middle")
+                    break
             at += value
         if drawing.unit != "share":
             body += text(x(at) + 6, y + 16, units.shown(totals[k], drawing.unit), "t b")
