@@ -1,12 +1,13 @@
 """Only this host is sent to, unless another was named."""
 
 import socket
+from collections.abc import Callable
 
 import pytest
 
 from ridgeline.model.errors import InputError, SourceUnavailable
 from ridgeline.replay.target import alive, health, target_of
-from tests.replay.conftest import free_port
+from tests.replay.conftest import Server, free_port
 
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1:30000", "http://localhost:30000/", "http://[::1]:30000"])
@@ -54,3 +55,18 @@ def test_a_dead_target_is_one_line() -> None:
     assert health(target).refused
     with pytest.raises(SourceUnavailable, match="nothing answers"):
         alive(target, 1.0)
+
+
+def test_the_name_is_not_looked_up_again(serve: Callable[..., Server], monkeypatch: pytest.MonkeyPatch) -> None:
+    server = serve()
+    target = target_of(server.url.replace("127.0.0.1", "localhost"))
+    looked: list[object] = []
+    real = socket.getaddrinfo
+
+    def lookup(host: str | None, *rest: object, **more: object) -> object:
+        looked.append(host)
+        return real(host, *rest, **more)  # type: ignore[call-overload]
+
+    monkeypatch.setattr(socket, "getaddrinfo", lookup)
+    assert health(target).up
+    assert "localhost" not in looked

@@ -51,7 +51,7 @@ def run(plan: Plan, say: Callable[[str], None]) -> dict[str, Any]:
     raw, other_raw = result.raw_of(plan.out), result.raw_of(plan.out, f"-{result.OTHER}")
     tally, comparison = Tally(len(shots)), _comparison(plan)
     other_tally = Tally(len(shots)) if plan.other is not None else None
-    with ExitStack() as files:
+    with _writing(raw), ExitStack() as files:
         rows = files.enter_context(RowFile(raw, plan.manner))
         differing = _Differing(plan.out) if plan.keep_text and comparison is not None else None
         met = _Met(shots, comparison, plan.load.synthetic, differing)
@@ -155,6 +155,15 @@ def _comparison(plan: Plan) -> Comparison | None:
     if not plan.whole:
         found.notes.append("the load is not the recorded one (window, filter, speed or cap)")
     return found
+
+
+@contextmanager
+def _writing(raw: Path) -> Iterator[None]:
+    """A disk that is full or closed to us is one line; the rows written so far stay."""
+    try:
+        yield
+    except OSError as e:
+        raise InputError(f"{e.filename or raw}: cannot be written ({e.strerror or e}); the rows so far are kept") from e
 
 
 class _Met:

@@ -3,13 +3,11 @@
 import ipaddress
 import os
 import socket
-import urllib.error
+import ssl
 import urllib.parse
-import urllib.request
 from collections.abc import Sequence
 from dataclasses import dataclass
-from http.client import HTTPException
-from typing import Any
+from http.client import HTTPConnection, HTTPException
 
 import msgspec
 
@@ -90,28 +88,35 @@ def http_library() -> None:
         raise Unsupported("sending requests needs aiohttp: pip install 'ridgeline[live]'") from e
 
 
-class _Stay(urllib.request.HTTPRedirectHandler):
-    """No redirect is followed: what was agreed to is this host."""
-
-    def redirect_request(self, *_: Any, **__: Any) -> None:
-        return None
-
-
-_OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}), _Stay())
-
-
 def fetch(target: Target, path: str, timeout_s: float) -> tuple[int, bytes]:
-    """(status, at most 1 MiB of body) of one GET; status 0 and the reason where no answer came."""
-    request = urllib.request.Request(target.base + path, method="GET", headers=dict(target.headers))
+    """(status, at most 1 MiB of body) of one GET; status 0 and the reason where no answer came. Follows no redirect."""
+    base = urllib.parse.urlsplit(target.base)
+    reason: Exception = OSError("no address")
+    for address in target.addresses:
+        connection = HTTPConnection(target.host, target.port, timeout=timeout_s)
+        try:
+            connection.sock = _connected(target, address, base.scheme == "https", timeout_s)
+            connection.request("GET", base.path + path, headers=dict(target.headers))
+            answer = connection.getresponse()
+            return answer.status, answer.read(1 << 20) if answer.status < 300 else b""
+        except (OSError, HTTPException, ValueError) as e:
+            reason = e
+        finally:
+            connection.close()
+    said = reason.strerror if isinstance(reason, OSError) and reason.strerror else str(reason) or type(reason).__name__
+    return 0, said.lower().encode()
+
+
+def _connected(target: Target, address: str, tls: bool, timeout_s: float) -> socket.socket:
+    """A connection to one of the checked addresses: the name is not looked up again."""
+    sock = socket.create_connection((address, target.port), timeout_s)
+    if not tls:
+        return sock
     try:
-        with _OPENER.open(request, timeout=timeout_s) as answer:
-            return answer.status, answer.read(1 << 20)
-    except urllib.error.HTTPError as e:
-        with e:
-            return e.code, b""
-    except (OSError, HTTPException, ValueError) as e:
-        reason = getattr(e, "reason", e)
-        return 0, str(getattr(reason, "strerror", None) or reason or type(e).__name__).lower().encode()
+        return ssl.create_default_context().wrap_socket(sock, server_hostname=target.host)
+    except OSError:
+        sock.close()
+        raise
 
 
 def health(target: Target, timeout_s: float = 25.0) -> Health:

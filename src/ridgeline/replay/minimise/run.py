@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
+from ridgeline.model.errors import InputError
 from ridgeline.replay.body import Manner
 from ridgeline.replay.minimise.curl import REQUESTS, SCRIPT, write_requests
 from ridgeline.replay.minimise.inside import Inside
@@ -78,6 +79,10 @@ def minimise(task: Task, say: Callable[[str], None]) -> dict[str, Any]:
     except OutOfTries:
         state = "reduced" if oracle.best else state
         notes.append(f"all {task.budget} tries are used: it can perhaps be reduced further (--budget)")
+    except OSError as e:
+        raise InputError(
+            f"{e.filename or task.out}: cannot be written ({e.strerror or e}); the tries so far are kept"
+        ) from e
     finally:
         server.end()
         if oracle.best:  # also when interrupted: the smallest input so far
