@@ -124,6 +124,17 @@ def test_retractions_and_silence_and_a_restart() -> None:
     assert not [a for k in range(9) for a in Watcher("s").missed(float(k), "")], "never seen: not gone"
 
 
+def test_aborts_and_queues_of_disaggregation() -> None:
+    watcher = Watcher("s")
+    for k in range(1, 46):
+        scrape = at(float(k))
+        scrape.counters["aborted"] = 20.0 if k >= 40 else 0.0
+        scrape.ranks["0"]["transfer"] = 60.0 if k >= 40 else 3.0
+        found = watcher.seen(scrape)
+        assert bool(found) == (k >= 40), (k, found)
+        assert k != 44 or kinds(found) == {"aborts", "jump"}
+
+
 def test_a_stepped_clock_raises_nothing() -> None:
     watcher = Watcher("s")
     calm(watcher)

@@ -21,14 +21,17 @@ FROZEN_S: Final = 10.0
 FROZEN_READINGS: Final = 6
 SLO_S: Final = 10.0
 SLO_REQUESTS: Final = 10.0
-RETRACTED: Final = 8.0  # within `RETRACT_S`
-RETRACT_S: Final = 10.0
+BURST: Final = 8.0  # of one counter within `BURST_S`
+BURST_S: Final = 10.0
+BURSTS: Final = (("retracted", "retractions"), ("aborted", "aborts"))
+HELD: Final = ("bootstrap", "inflight", "prealloc", "transfer")
 SILENT: Final = 3
 GAPS: Final = 50.0  # token gaps within one look that are enough to speak of a tenth of them
 FACTOR: Final = 2.0
 GAP_FACTOR: Final = 1.4  # the slowest tenth of token gaps is far steadier than queues: less of a jump is one
 JUMPS: Final = {
     "waiting": (8.0, FACTOR, "requests wait"),
+    "held": (8.0, FACTOR, "requests in the queues of disaggregation"),
     "ttft": (0.2, FACTOR, "s to the first token"),
     "gap": (0.005, GAP_FACTOR, "s and more between tokens for a tenth of them"),
 }  # figure → (least rise, factor over all of the time before, its words)
@@ -43,7 +46,7 @@ WATCHED: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Alarm:
-    """Why to seal. `kind`: slo | jump | line | frozen | retractions | silent. `since_ts` is when it began, as seen."""
+    """Why to seal. `kind`: slo | jump | line | frozen | retractions | aborts | silent. `since_ts` is when it began, as seen."""
 
     kind: str
     where: str
@@ -81,7 +84,8 @@ class Watcher:
         self.history.append(now)
         while now.ts - self.history[0].ts > HISTORY_S:
             self.history.popleft()
-        found = [self._slo(now), self._frozen(now), self._retractions(now), *self._jumps(now)]
+        bursts = [self._burst(now, *burst) for burst in BURSTS]
+        found = [self._slo(now), self._frozen(now), *bursts, *self._jumps(now)]
         return [alarm for alarm in found if alarm is not None]
 
     def _back(self, now: Scraped, seconds: float) -> Scraped | None:
@@ -120,21 +124,22 @@ class Watcher:
             return Alarm("frozen", self.where, detail, now.ts, since)
         return None
 
-    def _retractions(self, now: Scraped) -> Alarm | None:
-        before = self._back(now, RETRACT_S)
-        if before is None or "retracted" not in now.counters:
+    def _burst(self, now: Scraped, counter: str, kind: str) -> Alarm | None:
+        before = self._back(now, BURST_S)
+        if before is None or counter not in now.counters:
             return None
-        n = now.counters["retracted"] - before.counters.get("retracted", 0.0)
-        if n < RETRACTED:
+        n = now.counters[counter] - before.counters.get(counter, 0.0)
+        if n < BURST:
             return None
-        return Alarm("retractions", self.where, f"{n:.0f} requests retracted in {now.ts - before.ts:.0f} s", now.ts,
-                     before.ts)  # fmt: skip
+        detail = f"{n:.0f} requests {counter} in {now.ts - before.ts:.0f} s"
+        return Alarm(kind, self.where, detail, now.ts, before.ts)
 
     def _jumps(self, now: Scraped) -> list[Alarm]:
         last = self.history[-2] if len(self.history) > 1 else None
         busy = (now.total("running") or 0.0) + (now.total("waiting") or 0.0) > 0
         readings = {
             "waiting": now.total("waiting"),
+            "held": _held(now),
             "ttft": mean_between(last, now, "ttft") if last is not None else None,
             "gap": _slow_gap(last, now) if last is not None else None,
             "gen_tps": now.total("gen_tps") if busy else None,
@@ -183,6 +188,12 @@ def _restarted(before: Scraped, now: Scraped) -> bool:
 def _progress(s: Scraped) -> tuple[object, ...]:
     moving = tuple(sorted((rank, values.get("gen_tps"), values.get("usage")) for rank, values in s.ranks.items()))
     return (*(s.counters.get(name) for name in ("finished", "generated", "computed")), s.counts.get("tpot"), moving)
+
+
+def _held(s: Scraped) -> float | None:
+    """Requests in the queues of disaggregation; None where there are no such queues."""
+    known = [total for queue in HELD if (total := s.total(queue)) is not None]
+    return sum(known) if known else None
 
 
 def _slow_gap(a: Scraped, b: Scraped) -> float | None:
