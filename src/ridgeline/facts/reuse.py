@@ -9,6 +9,7 @@ from ridgeline.facts.cache import hit_ratio, page_loss, places_per_key
 from ridgeline.facts.events import event_count
 from ridgeline.facts.make import bounds, found, lacking, restated, rounded, spans_of
 from ridgeline.facts.memory import usage
+from ridgeline.facts.points import alone
 from ridgeline.facts.prompts import drifting_head, split_by_key
 from ridgeline.model.diagnosis import Window
 from ridgeline.model.fact import Fact
@@ -110,7 +111,7 @@ def evicting(view: View) -> Fact:
     full = usage(view, "peak")
     if full.value is None or full.value < FULL:
         return full if full.value is None else restated(full, False, "", "usage")
-    if scattered(view).value is None:
+    if scattered(view).value is None and not alone(view):
         return lacking("which rank or server each request of a key went to", HOW_PLACES, full.n)
     return restated(full, True, "", "usage")
 

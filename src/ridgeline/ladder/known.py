@@ -28,9 +28,8 @@ def candidates(view: View) -> tuple[str, ...]:
         if not fits(one, version) or not view.one(SAID, {"text": one.text})[0]:
             continue
         read = ".".join(map(str, version)) if version else "a version not known here"
-        lines.append(
-            f"candidate ({read}, same words in a public thread; read it before believing it): {one.says} {one.url}"
-        )
+        told = f"candidate ({read}, same words in a public thread; read it before believing it)"
+        lines.append(f"{told}: {one.says} {one.url}")
     return tuple(lines[:MOST])
 
 
