@@ -117,8 +117,9 @@ def restretched(run: Requests, seed: int, stretch_s: float = 5.0) -> Requests:
 
 def evidence(name: str, requests: Requests) -> Evidence:
     return Evidence(
-        name, None, requests, {}, {}, None, {}, {"model": "m", "version": "1", "engine": "sglang"}, {}, None
-    )
+        name=name, window=None, requests=requests, histograms={}, ratios={}, finished=None, summaries={},
+        identity={"model": "m", "version": "1", "engine": "sglang"}, config={}, note=None, reach=None,
+    )  # fmt: skip
 
 
 def verdict(incident: Requests, after: Requests, baseline: Requests | None, slo: dict[str, float]) -> str:

@@ -46,7 +46,7 @@ WATCHED: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Alarm:
-    """Why to seal. `kind`: slo | jump | line | frozen | retractions | aborts | silent. `since_ts` is when it began, as seen."""
+    """Why to seal. `kind`: slo | jump | line | frozen | retractions | aborts | silent; `since_ts`: seen to begin."""
 
     kind: str
     where: str
