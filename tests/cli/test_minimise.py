@@ -10,8 +10,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from ridgeline.scenario.files import write_scenario
+from ridgeline.scenario.model import PS, make
 from tests.cli.test_replay import Done, run
 from tests.replay.conftest import Server
 from tests.replay.conftest import serve as serve
@@ -83,6 +86,16 @@ def test_token_ids_and_the_parameter_that_matters(serve: Serve, tmp_path: Path) 
     assert done.returncode == 2 and report["spent"] <= 60
     assert len(body["input_ids"]) <= 3 + 16 and sorted(set(body["input_ids"]) & {31, 32, 33}) == [31, 32, 33]
     assert body["sampling_params"] == {"max_new_tokens": 1, "regex": "a+"} and "priority" not in body
+
+
+def test_a_scenario_is_reduced_to_the_length_that_matters(serve: Serve, tmp_path: Path) -> None:
+    columns = {"arrival_ps": np.arange(80) * (PS // 100), "input_tokens": np.where(np.arange(80) == 33, 900, 40),
+               "output_tokens": np.full(80, 4)}  # fmt: skip
+    write_scenario(make(columns), tmp_path / "s.parquet")
+    report, done = minimised(tmp_path / "s.parquet", serve(crash="", least=600), "crash", tmp_path / "out")
+    (body,) = bodies(tmp_path / "out")
+    assert done.returncode == 2 and 600 <= len(body["input_ids"]) <= 616 and report["spent"] <= 60
+    assert any("holds no text" in note for note in report["notes"])
 
 
 def test_two_requests_that_only_fail_together(serve: Serve, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from ridgeline.model.errors import InputError
 from ridgeline.replay import result
-from ridgeline.replay.body import Manner, json_of
+from ridgeline.replay.body import Manner, json_of, path_of
 from ridgeline.replay.clock import Clock
 from ridgeline.replay.compare import Comparison, Pair
 from ridgeline.replay.player import Drain, OnDone, Pace, play, still_memory
@@ -217,6 +217,8 @@ def _report(plan: Plan, shots: list[Shot], tally: Tally, notes: list[str]) -> di
     drift = summary["send_drift_s"]
     if drift is not None and drift["p99"] > LATE_S and not plan.pace.concurrency:
         notes.append(f"the player itself fell behind (p99 {drift['p99']:.3f} s late): lower --speed or replay fewer")
+    if summary["errors"].get("http-404") == summary["sent"]:
+        notes.append(f"the target knows no {path_of(shots[0], plan.manner)}: another --as may be what it speaks")
     if plan.pace.concurrency:
         notes.append(f"at most {plan.pace.concurrency} open at a time: sends beyond that waited and are late")
     if (left := unsent(shots, tally)) > 0:

@@ -1,5 +1,8 @@
 """What a run came to: how late the sends were, how many ended how, and the spans' quantiles."""
 
+from __future__ import annotations
+
+from array import array
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -23,7 +26,7 @@ class Tally:
 
     total: int
     outcomes: dict[int, Outcome] = field(default_factory=dict)
-    gaps: list[float] = field(default_factory=list)
+    gaps: array[float] = field(default_factory=lambda: array("d"))
 
     def add(self, at: int, outcome: Outcome) -> None:
         """Keep one outcome."""
@@ -68,7 +71,7 @@ class Tally:
         }
 
 
-def spread(values: Sequence[float], with_max: bool = True) -> dict[str, float | int] | None:
+def spread(values: Sequence[float] | array[float], with_max: bool = True) -> dict[str, float | int] | None:
     """Quantiles and count; None where there is no value."""
     if not values:
         return None
