@@ -253,3 +253,12 @@ def test_a_full_disk_ends_it_with_one_line_and_keeps_what_was_written(tmp_path: 
     assert "cannot be written" in done.stderr and "--seal" in done.stderr and done.stderr.count("\n") == 1
     assert run("--seal", tmp_path / "out")[0] == 0
     assert count(tmp_path / "out", "SELECT count(*) FROM scrapes WHERE endpoint = '/metrics' AND ok") >= 1
+
+
+def test_without_the_extra_one_line_names_it(tmp_path: Path) -> None:
+    for verb in ("capture", "watch"):
+        code = f"import sys; sys.modules['aiohttp'] = None\nfrom ridgeline.cli import main\nmain(['{verb}', *sys.argv[1:]])"
+        command = [sys.executable, "-c", code, "http://127.0.0.1:9", "-o", str(tmp_path / verb), "--for", "1s"]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        assert done.returncode == 1 and "pip install 'ridgeline[live]'" in done.stderr, done.stderr
+        assert done.stderr.count("\n") == 1

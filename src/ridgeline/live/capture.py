@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ridgeline.live.fetch import require_live
 from ridgeline.live.otlp import receiver
 from ridgeline.live.past import past
 from ridgeline.live.polling import Say, Tally, poll
@@ -46,8 +47,11 @@ class Outcome:
 async def capture(plan: Plan, folder: Path, raw: Path, about: dict[str, Any], say: Say) -> Outcome:
     """Run a capture into `raw`. Ends at its time, at SIGINT or SIGTERM, or when the disk is full.
 
-    Raises InputError for what cannot be, SourceUnavailable where no server ever answered.
+    Raises InputError for what cannot be, Unsupported without the extra `live`, SourceUnavailable where no server
+    ever answered.
     """
+    if plan.urls or plan.otlp is not None or plan.past is not None:
+        require_live()
     outcome = Outcome()
     stop = asyncio.Event()
     with raw_folder(raw) as sink, ending(stop):

@@ -29,12 +29,18 @@ class Answer:
     body: bytes
 
 
-def session() -> aiohttp.ClientSession:
-    """A client that reuses connections, ignores proxies and keeps no cookies. Raises Unsupported without `live`."""
+def require_live() -> None:
+    """Raises Unsupported, with what to install, where the extra `live` is missing."""
     try:
-        import aiohttp
+        import aiohttp  # noqa: F401
     except ImportError as e:
         raise Unsupported("this needs the extra `live`: pip install 'ridgeline[live]'") from e
+
+
+def session() -> aiohttp.ClientSession:
+    """A client that reuses connections, ignores proxies and keeps no cookies."""
+    import aiohttp
+
     return aiohttp.ClientSession(
         connector=aiohttp.TCPConnector(limit=0, limit_per_host=0, force_close=False, keepalive_timeout=75),
         cookie_jar=aiohttp.DummyCookieJar(),

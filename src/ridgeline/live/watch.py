@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ridgeline.live.capture import ending
-from ridgeline.live.fetch import Answer, is_loopback, post, session
+from ridgeline.live.fetch import Answer, is_loopback, post, require_live, session
 from ridgeline.live.figures import scraped
 from ridgeline.live.poll import base_of
 from ridgeline.live.polling import Say, Tally, poll
@@ -171,8 +171,9 @@ class Recorder:
 async def record(watch: Watch, say: Say, show: Show | None = None) -> Recorder:
     """Watch until the time is over or somebody ends it; a seal that has begun is finished first.
 
-    Raises InputError for what cannot be watched or told.
+    Raises InputError for what cannot be watched or told, Unsupported without the extra `live`.
     """
+    require_live()
     _check(watch)
     recorder = Recorder(watch, Ring(watch.ring_s, watch.ring_bytes), say)
     stop = asyncio.Event()
