@@ -30,6 +30,9 @@ SWEEPS = 10
 STEPS: Final = (0.5, 0.2, 0.08, 0.03)
 LEVELS: Final = (0.06, 0.06, 0.03, 0.015)
 LEAST_GAIN: Final = 0.03
+LOAD_SHARE: Final = 0.5
+"""A step that took this share of an adapter's load beyond its work had one to load."""
+LEAST_LEFT: Final = 0.05
 WORSE: Final = 1.5
 """A sweep may be this much worse than the best so far: the way to a better fit is not always downhill."""
 WARM_UP = 4
@@ -120,7 +123,7 @@ def descend(
     run, figures = simulated(traffic, start, runner)
     now = best = replace(start, loss=loss(traffic, run, figures, rows))
     for _ in range(sweeps):
-        system = joined(equations(traffic, run, rows, traffic.arrival_s + now.front_s), lines)
+        system = joined(told_by(traffic, run, now, rows), lines)
         if len(system.seconds) < FEWEST:
             break
         wanted = solve(system, floors)
@@ -135,6 +138,31 @@ def descend(
         if now.loss < best.loss:
             best = now
     return best
+
+
+def told_by(traffic: Traffic, run: Run, now: Fitted, rows: Rows) -> Equations:
+    """The equations of ``rows`` against a run under ``now``."""
+    system = equations(traffic, run, rows, traffic.arrival_s + now.front_s)
+    return less_loads(system, run, now) if now.settings.enable_lora else system
+
+
+def less_loads(system: Equations, run: Run, now: Fitted) -> Equations:
+    """The equations without the time that adapters took to load: what the run's steps took beyond their work."""
+    steps = run.steps
+    worked = steps.features @ now.coefficients[: len(STEP_FEATURES)]
+    loads = np.maximum(0.0, steps.end - steps.start - worked)
+    loads = np.where(loads > LOAD_SHARE * now.settings.lora_load_s, loads, 0.0)
+    begun = np.cumsum(loads)
+
+    def until(moments: Floats) -> Floats:
+        at = np.searchsorted(steps.start, moments - 1e-9)
+        told: Floats = np.where(at > 0, begun[np.maximum(at - 1, 0)], 0.0)
+        return told
+
+    if system.since is None or system.until is None:
+        return system
+    taken = until(system.until) - until(system.since)
+    return replace(system, seconds=np.maximum(system.seconds - taken, LEAST_LEFT * system.seconds))
 
 
 def levelled(traffic: Traffic, start: Fitted, rows: Rows, runner: Runner, floors: Floats) -> Fitted:

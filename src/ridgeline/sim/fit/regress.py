@@ -28,12 +28,15 @@ SCALE = np.array([1.0, 1e3, 1e6, 1e2, 1e5, 1e2, 1.0])
 
 @dataclass(frozen=True)
 class Equations:
-    """`work @ coefficients = seconds`, with the request that each row is about and which of its intervals."""
+    """`work @ coefficients = seconds`, with the request that each row is about, which of its intervals, and the
+    moments in the run between which its work lies (None: joined with lines that have none)."""
 
     work: Floats
     seconds: Floats
     request: NDArray[np.int64]
     kind: NDArray[np.int64]
+    since: Floats | None = None
+    until: Floats | None = None
 
 
 def equations(traffic: Traffic, run: Run, rows: NDArray[np.int64], arrival_s: Floats) -> Equations:
@@ -51,7 +54,7 @@ def equations(traffic: Traffic, run: Run, rows: NDArray[np.int64], arrival_s: Fl
             (np.where(lone, seen["e2e_s"] - np.nan_to_num(seen["ttft_s"]), np.nan),
              np.where(np.isnan(seen["ttft_s"]), arrival_s, run.first), run.last),
         ]  # fmt: skip
-    work, seconds, request, kinds = [], [], [], []
+    work, seconds, request, kinds, froms, tos = [], [], [], [], [], []
     for kind, (observed, since, until) in enumerate(pairs):
         usable = rows[(~np.isnan(observed) & ~np.isnan(since) & ~np.isnan(until))[rows]]
         usable = usable[observed[usable] > 0]
@@ -59,7 +62,12 @@ def equations(traffic: Traffic, run: Run, rows: NDArray[np.int64], arrival_s: Fl
         seconds.append(observed[usable])
         request.append(usable)
         kinds.append(np.full(len(usable), kind))
-    return Equations(np.vstack(work), np.concatenate(seconds), np.concatenate(request), np.concatenate(kinds))
+        froms.append(since[usable])
+        tos.append(until[usable])
+    return Equations(
+        np.vstack(work), np.concatenate(seconds), np.concatenate(request), np.concatenate(kinds),
+        np.concatenate(froms), np.concatenate(tos),
+    )  # fmt: skip
 
 
 def joined(first: Equations, second: Equations | None) -> Equations:

@@ -6,8 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ridgeline.scenario.traffic import Traffic
-from ridgeline.sim.fit.fit import Fitted
-from ridgeline.sim.fit.regress import equations
+from ridgeline.sim.fit.fit import Fitted, told_by
 from ridgeline.sim.fit.run import Run
 
 BLOCKS: Final = 6
@@ -22,7 +21,7 @@ def speed_spread(traffic: Traffic, run: Run, fitted: Fitted, rows: NDArray[np.in
 
     Of five blocks and more one that stands far off all others is left out: a cold start is not how a server goes on.
     """
-    system = equations(traffic, run, rows, traffic.arrival_s + fitted.front_s)
+    system = told_by(traffic, run, fitted, rows)
     told = system.work @ fitted.coefficients
     # intervals that hold a queue say how full the server was, not how fast
     steady = next((kinds for kinds in ((0, 1), (3,)) if np.isin(system.kind, kinds).any()), (2,))

@@ -26,7 +26,7 @@ SCHEMA: Final = "ridgeline.decision/1"
 ENOUGH: Final = 0.9
 """A cheaper change is taken where it brings this share of the best gain."""
 LEAST: Final = 0.8
-"""Of memory and servers the least is taken that brings this share of the best gain."""
+"""Of servers the least is taken that brings this share of the best gain; of memory as of `ENOUGH`."""
 WORSE: Final = 0.25
 """A change that makes the 90th percentile of another figure worse by more than this is none."""
 WORSE_S: Final = 0.05
@@ -150,7 +150,7 @@ def choose(good: Sequence[Compared], found: Comparison, price: dict[str, Price])
         top = min((run.score for run in mine), default=0.0)
         if mine and top <= ENOUGH * best:
             # a flag costs the same whatever its value; of memory and servers the least that does it
-            least = top + CLOSE * abs(found.base_figure) if kind in ("flag", "client") else LEAST * best
+            least = {"memory": ENOUGH * best, "server": LEAST * best}.get(kind, top + CLOSE * abs(found.base_figure))
             return next(run for run in mine if run.score <= least)
     return min(good, key=lambda run: run.score)
 
