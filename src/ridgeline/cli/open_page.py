@@ -78,6 +78,7 @@ def open_page(
 def _serve(bench: object, port: int, browser: bool, lang: str) -> None:
     import secrets
     import socket
+    import threading
     import webbrowser
 
     from ridgeline.cli.workbench import Workbench
@@ -100,6 +101,7 @@ def _serve(bench: object, port: int, browser: bool, lang: str) -> None:
     bound = listening.getsockname()[1]
     token = secrets.token_urlsafe(24)
     served = app(bench.asks(), token, hosts(bound), lang)
+    threading.Thread(target=bench.warm, daemon=True).start()
     address = f"http://127.0.0.1:{bound}/?token={token}"
     print(address, flush=True)
     if browser:

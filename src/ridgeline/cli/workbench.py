@@ -49,6 +49,12 @@ class Workbench:
 
         return diagnose(self.view, self.symptom, incident=self.incident, baseline=self.baseline, sources=self.sources)
 
+    def warm(self) -> None:
+        """Make what the first picture needs, while the browser is still starting."""
+        from ridgeline.report.page.render import figure
+
+        figure(self.picture("heat", {}), self.lang)
+
     def story(self) -> Page:
         """Everything that the diagnosis tells; waits for it."""
         from ridgeline.cli.report import answered, decision_of, drawings, gathered
@@ -61,25 +67,28 @@ class Workbench:
 
     def facets(self) -> dict[str, Any]:
         """Span of time, ranks, keys."""
+        return self._facets
+
+    @cached_property
+    def _facets(self) -> dict[str, Any]:
         from ridgeline.facts.pictures.marks import facets
 
         return facets(self._marked())
 
     def size(self, chosen: Mapping[str, Any]) -> str:
         """How many requests are chosen, in words."""
-        from ridgeline.facts.pictures.marks import Selection, facets, size
+        from ridgeline.facts.pictures.marks import size
         from ridgeline.report.page.units import moment
         from ridgeline.words.catalogue import say
 
-        view, all_ = self._marked(), Selection()
-        n, unfinished = size(view, selection(chosen))
-        whole = facets(view)
+        n, unfinished = size(self._marked(), selection(chosen))
+        whole = self._facets
         low, high = chosen.get("from", whole["from"]), chosen.get("to", whole["to"])
         if low is None or high is None:
             return say("page.none-here", {}, self.lang)
         told = say("page.chosen.unfinished", {"n": f"{unfinished:,}"}, self.lang) if unfinished else ""
         figures = {
-            "n": f"{n:,}", "all": f"{size(view, all_)[0]:,}", "unfinished": told, "from": moment(low, high - low),
+            "n": f"{n:,}", "all": f"{whole['requests']:,}", "unfinished": told, "from": moment(low, high - low),
             "to": moment(high, high - low),
         }  # fmt: skip
         return say("page.chosen", figures, self.lang)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final
 from weakref import WeakSet
 
@@ -171,7 +172,7 @@ def size(view: View, chosen: Selection) -> tuple[int, int]:
 
 def latency(view: View, shown: Sequence[tuple[str, Tone, Selection]]) -> Picture:
     """How long the requests of each selection took, one curve for each."""
-    sides = [(name, tone, _spread(marked(view), chosen)) for name, tone, chosen in shown]
+    sides = [(name, tone, _spread(marked(view).con, chosen)) for name, tone, chosen in shown]
     panels: list[Panel] = []
     rows: list[tuple[Any, ...]] = []
     for what in WHAT:
@@ -196,7 +197,10 @@ def latency(view: View, shown: Sequence[tuple[str, Tone, Selection]]) -> Picture
     return Picture("latency", Panels(tuple(panels)), figures, COLUMNS, tuple(rows), says=says)
 
 
-def _spread(view: View, chosen: Selection) -> tuple[int, dict[str, tuple[int, tuple[float, ...]]]]:
+@lru_cache(maxsize=32)
+def _spread(con: duckdb.DuckDBPyConnection, chosen: Selection) -> tuple[int, dict[str, tuple[int, tuple[float, ...]]]]:
+    """Unfinished requests, and for each time its count and quantiles; kept, for a baseline is drawn at every brush."""
+    view = View(con)
     n, unfinished = size(view, chosen)
     if n <= EXACT:
         row = view.one(EXACTLY, {**chosen.parameters(), "grid": list(GRID)})
