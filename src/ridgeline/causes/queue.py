@@ -70,6 +70,7 @@ CAUSES: Final = (
         ),
         supporting=(helps("change", "between", (0.7, 1.3), of="step_s"), helps("slice_share", ">=", 0.3, part="queue")),
         absent=(
+            never("arrival_spike", "is", False),
             ONE_RANK,
             never("retractions_per_min", ">=", 4),
             never("pool_full", "is", True),

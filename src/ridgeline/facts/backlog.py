@@ -87,6 +87,29 @@ def burst_felt(view: View) -> Fact:
     return wait if wait.value is None else restated(wait, bool(wait.value >= 2), "", "burst.waits")
 
 
+SPIKE: Final = """
+WITH rows AS (
+    SELECT received_ts AS ts, source, line FROM asks
+    WHERE received_ts IS NOT NULL AND NOT coalesce(probe, false)
+        AND ($since::DOUBLE IS NULL OR received_ts >= $since - 120)
+        AND ($until::DOUBLE IS NULL OR received_ts <= $until)
+),
+tens AS (SELECT floor(ts / 10) AS ten, count(*) AS n FROM rows GROUP BY ten)
+SELECT (SELECT count(*) FROM rows) AS n, count(*) AS tens, max(n) AS most, median(n) AS usual,
+    (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
+     FROM (SELECT source, min(line) AS a, max(line) AS b FROM rows GROUP BY source)) AS cites
+FROM tens
+"""
+
+
+def arrival_spike(view: View) -> Fact:
+    """Whether some ten seconds brought twice the usual arrivals and ten more; the two minutes before count too."""
+    n, tens, most, usual, cites = view.one(SPIKE, bounds(view))
+    if n < 20 or tens < 6:
+        return lacking("arrival times of requests", "--log-requests (level 0 is enough), or a client file", n)
+    return found(view, bool(most >= 2 * usual and most >= usual + 10), "", n, cites, most=most, usual=rounded(usual))
+
+
 LEFT_BEHIND: Final = """
 WITH rows AS (
     SELECT coalesce(priority, 0) AS priority, queue_s, prompt_tokens, source, line FROM asks

@@ -15,10 +15,12 @@ HOW_REQUESTS: Final = "--enable-metrics with the request log, the metrics export
 # batches under a queue do not look like a dearer token.
 COST: Final = """
 WITH rows AS (
-    SELECT prefill_s, greatest(prompt_tokens - coalesce(cached_tokens, 0), 1) AS fresh, prompt_tokens, source, line,
+    -- What hit is not computed: where it is not known, neither is what a token costs.
+    SELECT prefill_s, greatest(prompt_tokens - cached_tokens, 1) AS fresh, prompt_tokens, source, line,
         coalesce(prefill_done_ts, first_token_ts, scheduled_ts + prefill_s) AS ended, server, dp_rank
     FROM asks
     WHERE prefill_s > 0 AND prompt_tokens > 0 AND NOT coalesce(probe, false) AND coalesce(retractions, 0) = 0
+        AND (cached_tokens IS NOT NULL OR NOT $per_token)
         AND ($since::DOUBLE IS NULL OR received_ts >= $since) AND ($until::DOUBLE IS NULL OR received_ts <= $until)
 ),
 together AS (
@@ -37,7 +39,7 @@ FROM together
 
 def prefill_s(view: View) -> Fact:
     """Median seconds from first being scheduled to the end of prefill."""
-    n, seconds, *_rest, cites = view.one(COST, bounds(view))
+    n, seconds, *_rest, cites = view.one(COST, {**bounds(view), "per_token": False})
     if n < 5:
         return lacking("prefill times of requests", HOW_REQUESTS, n)
     return found(view, seconds, "s", n, cites, seconds=rounded(seconds))
@@ -74,7 +76,7 @@ def prompt_tokens(view: View) -> Fact:
 
 def prefill_cost(view: View) -> Fact:
     """Seconds of prefill for one uncached token, over all requests."""
-    n, _s, _fresh, per_token, *_rest, cites = view.one(COST, bounds(view))
+    n, _s, _fresh, per_token, *_rest, cites = view.one(COST, {**bounds(view), "per_token": True})
     if n < 5:
         return lacking("prefill times of requests", HOW_REQUESTS, n)
     return found(view, per_token, "s/token", n, cites, per_token=rounded(per_token))
@@ -97,7 +99,8 @@ def prefill_excess(view: View) -> Fact:
 def _excess_between_steps(view: View) -> Fact | None:
     then_view = view.window(view.baseline, None)
     now, then = steps(view), steps(then_view)
-    if now is None or then is None or min((now.prefilled > 0).sum(), (then.prefilled > 0).sum()) < 10:
+    # Averages of ten seconds (vLLM's) do not tell prefill from the decoding beside it: batches must be seen.
+    if now is None or then is None or min((now.batches > 0).sum(), (then.batches > 0).sum()) < 10:
         return None
     tokens, batches = float(now.prefilled.mean()), float(now.batches.mean())
     actual, expected = now.prefill_s(tokens, batches), then.prefill_s(tokens, batches)
@@ -112,7 +115,10 @@ def _excess_between_steps(view: View) -> Fact | None:
 
 def _excess_of_requests(view: View) -> Fact:
     """Prefill times of requests over the baseline's fit of them (base + slope x uncached tokens)."""
-    now, then = view.one(COST, bounds(view)), view.one(COST, bounds(view.window(view.baseline, None)))
+    now, then = (
+        view.one(COST, {**bounds(view), "per_token": True}),
+        view.one(COST, {**bounds(view.window(view.baseline, None)), "per_token": True}),
+    )
     if now[0] < 10 or then[0] < 10:
         return lacking("ten requests with prefill times in each window", HOW_REQUESTS, min(now[0], then[0]))
     if min(now[4], then[4]) < 0.5 * max(now[0], then[0]):

@@ -185,7 +185,8 @@ def count_steps(tally: Tally, case: Case, seen: Seen) -> None:
         tally.count("retracted", rank, t[put_back], rows["v0"][put_back])
         tally.count("retracted_input", rank, t[put_back], rows["v0"][put_back] * 700.0)
         tally.count("retracted_output", rank, t[put_back], rows["v0"][put_back] * 60.0)
-        tally.count("preempted", rank, t[put_back], rows["v0"][put_back])
+        preempted = rows["kind"] == p.LOG_PREEMPT
+        tally.count("preempted", rank, t[preempted], rows["v0"][preempted])
         if step.any():
             mixed = prefill & (rows["v5"] > 0)
             ends = np.concatenate([t[step], t[mixed] + rows["v4"][mixed] / PS])

@@ -129,12 +129,23 @@ def live_counts(case: Case, seen: Seen, rank: int, times: Column) -> dict[str, C
     return found
 
 
+LONG_STEP_S: Final = 2.0
+"""A step that ends so soon after a moment was running at it."""
+
+
+def working(steps: Column, t: float, after: float) -> bool:
+    """Whether the scheduler ran a step at ``t``: reports come every forty steps, and a step may last for seconds."""
+    at = int(np.searchsorted(steps, t, "right"))
+    return bool((at and t - steps[at - 1] <= after) or (at < len(steps) and steps[at] - t <= LONG_STEP_S))
+
+
 def gauges_at(case: Case, seen: Seen, times: list[float]) -> list[tuple[dict[str, float], ...]]:
     """Per moment, the gauges of every rank."""
     per_rank: list[list[dict[str, float]]] = []
     for rank in range(seen.server.dp_size):
         batches = [b for b in seen.batches if b.rank == rank]
         when = np.array([b.ts - case.base_ts for b in batches])
+        steps = seen.rows[rank]["t"] / PS
         enter, leave = stamps_of(case, seen, rank)
         inside = present(enter, leave, np.asarray(times))
         rows: list[dict[str, float]] = []
@@ -146,7 +157,8 @@ def gauges_at(case: Case, seen: Seen, times: list[float]) -> list[tuple[dict[str
             last = batches[at - 1] if at else None
             decode = next((b for b in batches[max(0, at - 400) : at][::-1] if b.kind == "decode"), None)
             prefill = next((b for b in batches[max(0, at - 400) : at][::-1] if b.kind == "prefill"), None)
-            quiet = last is None or t - (last.ts - case.base_ts) > IDLE_AFTER_S.get(seen.server.version, 0.5)
+            after = IDLE_AFTER_S.get(seen.server.version, 0.5)
+            quiet = last is None or (t - (last.ts - case.base_ts) > after and not working(steps, t, after))
             idle = quiet and (inside[k] == 0 or not hung(case, seen, rank, t))
             values = from_batch(seen, last, decode, prefill, idle, idle)
             if idle and inside[k] > 0:

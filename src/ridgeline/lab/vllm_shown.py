@@ -39,7 +39,7 @@ def stats_lines(case: Case, seen: Seen) -> list[Line]:
                 continue
             before = np.flatnonzero(t <= moment)
             used = float(rows["v8"][before[-1]]) if len(before) and running else 0.0
-            put_back = int(rows["v0"][inside & (rows["kind"] == p.LOG_RETRACT)].sum())
+            put_back = int(rows["v0"][inside & (rows["kind"] == p.LOG_PREEMPT)].sum())
             out.append(
                 vllm_log.stats_line(
                     server,

@@ -19,6 +19,8 @@ MEASURES: Final[dict[str, str]] = {
         "prefill batches are full ({typical:g} of {budget:g} tokens) and requests wait for the next one "
         "{share:.0%} of the time"
     ),
+    "arrival_spike": "ten seconds brought {most:#request}, {usual:.3g} are usual",
+    "arrival_spike.zero": "no ten seconds brought many more than the usual {usual:.3g} requests ({most} at most)",
     "burst.waits": "one request in a hundred waited {seconds:.3g} s or more",
     "queue_motion": (
         "the queue of all ranks is {value:word}: {first:.3g} at first, {last:.3g} at the end, {peak:.3g} at its "
