@@ -24,6 +24,7 @@ def open_sources(
     year: int | None = None,
     labels: Sequence[str] = (),
     on_progress: OnProgress | None = None,
+    on: str | None = None,
 ) -> View:
     """A view over raw files, folders, globs and `-`, or over one bundle.
 
@@ -34,7 +35,7 @@ def open_sources(
     found = find(arguments, labels)
     if found.bundle is not None:
         return open_bundle(found.bundle)
-    return read_sources(found, tz=tz, year=year, on_progress=on_progress)[0]
+    return read_sources(found, tz=tz, year=year, on_progress=on_progress, on=on)[0]
 
 
 def read_sources(
@@ -45,11 +46,13 @@ def read_sources(
     hash_all: bool = False,
     on_progress: OnProgress | None = None,
     limit: int = SMALL_BYTES,
+    on: str | None = None,
 ) -> tuple[View, list[Source]]:
-    """Read what was found; `limit` is how many bytes of rows may stay in memory before they go to disk."""
+    """Read what was found; `limit` is how many bytes of rows may stay in memory before they go to disk;
+    `on`: a Ray cluster whose tasks do the reading."""
     check_year(year)
     spill = Spill(limit)
-    sources = read_all(found, spill, tz=tz, year=year, hash_all=hash_all, on_progress=on_progress)
+    sources = read_all(found, spill, tz=tz, year=year, hash_all=hash_all, on_progress=on_progress, on=on)
     con = connect(spill.folder if spill.large else None)
     assemble(con, spill, sources)
     return _view(con, spill, found.notes), sources

@@ -3,7 +3,7 @@
 import hashlib
 import io
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import tzinfo
 from pathlib import Path
 from typing import IO, Any, Final
@@ -12,6 +12,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ridgeline.bundle.far import Errand, read_over
 from ridgeline.bundle.find import Found, Label
 from ridgeline.bundle.spill import Spill
 from ridgeline.model.errors import InputError
@@ -81,15 +82,18 @@ def read_all(
     year: int | None = None,
     hash_all: bool = False,
     on_progress: OnProgress | None = None,
+    on: str | None = None,
 ) -> list[Source]:
     """Read every source in order, numbered from 1. Two files with the same bytes are read once, with a note.
 
-    `hash_all` computes each file's sha256 (a bundle names it); else only files of equal size are hashed.
+    `hash_all` computes each file's sha256 (a bundle names it); else only files of equal size are hashed. `on`: a Ray
+    cluster whose tasks read; the rows and their order are the same.
     Raises InputError where no source gave anything to read at all.
     """
     sizes = [_size(blob) for blob in found.blobs]
     seen: dict[str, str] = {}
     sources: list[Source] = []
+    errands: list[Errand] = []
     for number, (blob, size) in enumerate(zip(found.blobs, sizes, strict=True), start=1):
         reading = Reading(source=number, path=blob.shown, tz=tz, year=year)
         sha = _sha256(blob) if hash_all or (size > 0 and sizes.count(size) > 1) else None
@@ -101,17 +105,24 @@ def read_all(
             if sha is not None:
                 seen[sha] = blob.shown
             reading.role = label.role if label else None
-            _read_one(blob, reading, size, spill, on_progress)
-            if label:
-                reading.role = label.role
+            errands.append(Errand(blob, number, size, reading.role))
+            if on is None:
+                read_one(blob, reading, size, spill, on_progress)
         sources.append(Source(blob, reading, size, sha, label))
+    if on is not None:
+        far = {r.source: r for r in read_over(on, errands, spill, tz, year)}
+        sources = [replace(s, reading=far.get(s.reading.source, s.reading)) for s in sources]
+    for source in sources:
+        if source.label and source.reading.kind != "duplicate":
+            source.reading.role = source.label.role
     if all(s.reading.kind in NOTHING or not (s.reading.lines or s.reading.understood) for s in sources):
         lines = [*found.notes, *(note for s in sources for note in s.reading.notes)]
         raise InputError("; ".join(lines) or "nothing could be read from the given sources")
     return sources
 
 
-def _read_one(blob: Blob, reading: Reading, size: int, spill: Spill, on_progress: OnProgress | None) -> None:
+def read_one(blob: Blob, reading: Reading, size: int, spill: Spill, on_progress: OnProgress | None) -> None:
+    """One source through its reader into the spill; what went wrong is in the reading's notes."""
     watched = blob
     if on_progress is not None:
         tell = on_progress

@@ -4,6 +4,7 @@ import shutil
 import tempfile
 import weakref
 from collections import defaultdict
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -23,12 +24,13 @@ class Spill:
     of its own that is removed with this object or at exit, so memory stays flat however much is read.
     """
 
-    def __init__(self, limit: int = SMALL_BYTES) -> None:
+    def __init__(self, limit: int = SMALL_BYTES, folder: Path | None = None) -> None:
+        """``folder``: where parts go, kept afterwards; by default one of its own that is removed."""
         self._limit = limit
         self._held: dict[str, list[pa.Table]] = defaultdict(list)
         self._bytes: dict[str, int] = defaultdict(int)
         self._parts: dict[str, list[Path]] = defaultdict(list)
-        self._folder: Path | None = None
+        self._folder = folder
 
     @property
     def folder(self) -> Path:
@@ -42,6 +44,16 @@ class Spill:
     def large(self) -> bool:
         """True once anything was written to disk."""
         return any(self._parts.values())
+
+    def tables(self) -> tuple[str, ...]:
+        """The tables that have rows."""
+        return tuple(sorted({name for name in (*self._held, *self._parts) if self.has(name)}))
+
+    def adopt(self, table: str, parts: Sequence[Path]) -> None:
+        """Take over part files that another process wrote, behind the rows that are here."""
+        if self._held.get(table):
+            self._write(table)
+        self._parts[table] += parts
 
     def has(self, table: str) -> bool:
         """Whether any row of this table was added."""

@@ -15,6 +15,7 @@ def ingest(
     tz: str | None = None,
     year: int | None = None,
     label: tuple[str, ...] = (),
+    on: str | None = None,
     format: Literal["text", "json", "md"] = "text",
     quiet: bool = False,
 ) -> int:
@@ -38,6 +39,8 @@ def ingest(
         Year of log times that name none.
     label
         ROLE=FILE or ROLE:NAME=FILE where content does not tell; ROLE is unified, prefill, decode, gateway or client.
+    on
+        local-ray, or ray://HOST:PORT: sources are read by tasks of that cluster (ray extra), over shared storage.
     format
         How to print the summary.
     quiet
@@ -57,7 +60,7 @@ def ingest(
     refuse(output)  # before anything is read, which may take minutes
     replaced = is_bundle(output)
     with progress(quiet) as on_progress:
-        view, read = read_sources(found, tz=zone_of(tz), year=year, hash_all=True, on_progress=on_progress)
+        view, read = read_sources(found, tz=zone_of(tz), year=year, hash_all=True, on_progress=on_progress, on=on)
         rows = write_bundle(view, read, output, embed=embed, keep_text=keep_text, force=force)
     if not quiet:
         print(said(view, format))
