@@ -14,6 +14,7 @@ from typing import Final
 
 from ridgeline.model.errors import InputError
 from ridgeline.model.tables import TABLES
+from ridgeline.signals.stored import addresses, is_address
 from ridgeline.signals.stream import Blob, standard_input
 
 MANIFEST: Final = "manifest.json"
@@ -65,9 +66,10 @@ def find(arguments: Sequence[str], labels: Sequence[str] = ()) -> Found:
         if len(wanted) > 1:
             raise InputError(f"{bundles[0]}: a bundle is opened alone; give it without other sources, or ingest anew")
         return Found((), bundles[0], (), {})
-    paths = list(_once(_expand(wanted, notes)))
+    stored = [address for a in wanted if is_address(a) for address in _stored(a, notes)]
+    paths = list(_once(_expand([a for a in wanted if not is_address(a)], notes)))
     root = _common_root([p for p in paths if p is not None])
-    blobs = [_blob(path, root) for path in paths]
+    blobs = [*(_blob(path, root) for path in paths), *_far(stored)]
     if not blobs:
         raise InputError("; ".join(notes) if notes else "no source was given; name files, folders or -")
     shown = {os.path.realpath(b.path): b.shown for b in blobs if b.path is not None}
@@ -182,6 +184,22 @@ def _common_root(paths: Sequence[Path]) -> Path:
     if not paths:
         return Path()
     return Path(os.path.commonpath([os.path.abspath(p.parent) for p in paths]))  # noqa: PTH100 - keeps symlinks
+
+
+def _stored(argument: str, notes: list[str]) -> list[str]:
+    """The files an address stands for; a pattern or folder without any costs a note."""
+    found = [a for a in addresses(argument) if _suffix(a.rpartition("/")[2]) not in IRRELEVANT]
+    if not found:
+        notes.append(f"{argument}: stands for no file that can be read; check the address")
+    return found
+
+
+def _far(stored: Sequence[str]) -> list[Blob]:
+    """Blobs of addresses, each once, shown below the deepest folder above all of them."""
+    unique = sorted(set(stored))
+    # cut back to whole parts; commonpath would fold the two slashes of the scheme
+    root = os.path.commonprefix([a.rpartition("/")[0] + "/" for a in unique]).rpartition("/")[0] + "/"  # noqa: RUF071
+    return [Blob(a.removeprefix(root), None, address=a) for a in unique]
 
 
 def _blob(path: Path | None, root: Path) -> Blob:

@@ -18,6 +18,7 @@ from ridgeline.bundle.spill import Spill
 from ridgeline.model.errors import InputError
 from ridgeline.signals.read import read
 from ridgeline.signals.rows import Reading, Rows
+from ridgeline.signals.stored import open_address, size_of
 from ridgeline.signals.stream import Blob
 
 OnProgress = Callable[[str, int, int], None]  # shown path, bytes read so far, bytes in all
@@ -126,7 +127,10 @@ def read_one(blob: Blob, reading: Reading, size: int, spill: Spill, on_progress:
     watched = blob
     if on_progress is not None:
         tell = on_progress
-        watched = Watched(blob.shown, blob.path, blob.data, on_bytes=lambda done: tell(blob.shown, done, size))
+        watched = Watched(
+            blob.shown, blob.path, blob.data, blob.drop_nul, blob.address,
+            on_bytes=lambda done: tell(blob.shown, done, size),
+        )  # fmt: skip
     odd = 0
     try:
         for rows in read(watched, reading):
@@ -187,6 +191,8 @@ def renumbered(rows: Rows, source: int) -> Rows:
 
 
 def _size(blob: Blob) -> int:
+    if blob.address is not None:
+        return size_of(blob.address)
     if blob.path is None:
         return len(blob.data or b"")
     try:
@@ -197,6 +203,9 @@ def _size(blob: Blob) -> int:
 
 def _sha256(blob: Blob) -> str | None:
     try:
+        if blob.address is not None:
+            with open_address(blob.address) as f:
+                return hashlib.file_digest(f, "sha256").hexdigest()  # type: ignore[arg-type]
         if blob.path is None:
             return hashlib.sha256(blob.data or b"").hexdigest()
         with blob.path.open("rb") as f:

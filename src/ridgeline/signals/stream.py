@@ -17,6 +17,7 @@ import zstandard
 
 from ridgeline.model.errors import InputError
 from ridgeline.signals.rows import Reading
+from ridgeline.signals.stored import open_address
 
 GZIP_MAGIC: Final = b"\x1f\x8b"
 ZSTD_MAGIC: Final = b"\x28\xb5\x2f\xfd"
@@ -36,6 +37,7 @@ class Blob:
     path: Path | None
     data: bytes | None = None  # already in memory (standard input, an answer of a live server)
     drop_nul: bool = False  # text with holes: what a rotated log that is still written to begins with
+    address: str | None = None  # on object storage, such as s3://bucket/server.log (read through fsspec)
 
     @property
     def plain(self) -> bool:
@@ -49,6 +51,8 @@ class Blob:
     def _open_raw(self) -> IO[bytes]:
         if self.data is not None:
             return io.BytesIO(self.data)
+        if self.address is not None:
+            return open_address(self.address)
         assert self.path is not None
         try:
             return self.path.open("rb")
