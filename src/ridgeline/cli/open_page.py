@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
+
+if TYPE_CHECKING:
+    from ridgeline.cli.workbench import Workbench
 
 
 def open_page(
@@ -75,18 +78,16 @@ def open_page(
     return 0
 
 
-def _serve(bench: object, port: int, browser: bool, lang: str) -> None:
+def _serve(bench: Workbench, port: int, browser: bool, lang: str) -> None:
     import secrets
     import socket
     import threading
     import webbrowser
 
-    from ridgeline.cli.workbench import Workbench
     from ridgeline.model.errors import InputError, Unsupported
     from ridgeline.report.page.draw import HOW
     from ridgeline.report.page.serve import app
 
-    assert isinstance(bench, Workbench)
     try:
         import uvicorn
     except ImportError as e:
@@ -101,14 +102,18 @@ def _serve(bench: object, port: int, browser: bool, lang: str) -> None:
     bound = listening.getsockname()[1]
     token = secrets.token_urlsafe(24)
     served = app(bench.asks(), token, hosts(bound), lang)
-    threading.Thread(target=bench.warm, daemon=True).start()
+    warming = threading.Thread(target=bench.warm)
+    warming.start()
     address = f"http://127.0.0.1:{bound}/?token={token}"
     print(address, flush=True)
     if browser:
         webbrowser.open(address)
     config = uvicorn.Config(served, log_level="warning", access_log=False, server_header=False, lifespan="off")
-    with listening:
-        uvicorn.Server(config).run(sockets=[listening])
+    try:
+        with listening:
+            uvicorn.Server(config).run(sockets=[listening])
+    finally:
+        warming.join()  # its tables are gone once the view is
 
 
 def hosts(port: int) -> frozenset[str]:

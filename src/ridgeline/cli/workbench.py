@@ -4,19 +4,34 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ridgeline.bundle.view import View
+from ridgeline.cli.report import answered, decision_of, drawings, gathered
+from ridgeline.cli.show import _raw
+from ridgeline.facts.pictures import marked_ranks
+from ridgeline.facts.pictures.differs import differs
+from ridgeline.facts.pictures.load import ranks
+from ridgeline.facts.pictures.marks import LIST_COLUMNS, Selection, facets, heat, latency, listed, marked, size
+from ridgeline.facts.pictures.part import part_of
+from ridgeline.facts.pictures.slices import slices
+from ridgeline.facts.pictures.times import heat as scraped
+from ridgeline.facts.pictures.times import latency as spread
+from ridgeline.facts.pictures.who import waterfall
+from ridgeline.facts.points import ready
+from ridgeline.facts.timeline import find, twin
+from ridgeline.ladder.diagnose import diagnose
+from ridgeline.model.chart import Picture
+from ridgeline.model.diagnosis import Diagnosis, Window
 from ridgeline.model.errors import InputError
-
-if TYPE_CHECKING:
-    from ridgeline.bundle.view import View
-    from ridgeline.facts.pictures.marks import Selection
-    from ridgeline.model.chart import Picture
-    from ridgeline.model.diagnosis import Diagnosis, Window
-    from ridgeline.report.page.content import Page
-    from ridgeline.report.page.serve import Asks, Rows
+from ridgeline.report.escape import plain
+from ridgeline.report.page.content import Page
+from ridgeline.report.page.render import figure
+from ridgeline.report.page.serve import Asks, Rows
+from ridgeline.report.page.units import moment
+from ridgeline.words.catalogue import say
 
 
 @dataclass
@@ -35,8 +50,6 @@ class Workbench:
 
     def asks(self) -> Asks:
         """What is handed to the page."""
-        from ridgeline.report.page.serve import Asks
-
         return Asks(
             self.story, self.facets, self.size, self.picture, self.requests, self.request, self.lines, self.differs,
             self.rungs,
@@ -45,20 +58,14 @@ class Workbench:
     @cached_property
     def diagnosis(self) -> Diagnosis:
         """The diagnosis under the windows that were given, or found."""
-        from ridgeline.ladder.diagnose import diagnose
-
         return diagnose(self.view, self.symptom, incident=self.incident, baseline=self.baseline, sources=self.sources)
 
     def warm(self) -> None:
         """Make what the first picture needs, while the browser is still starting."""
-        from ridgeline.report.page.render import figure
-
         figure(self.picture("heat", {}), self.lang)
 
     def story(self) -> Page:
         """Everything that the diagnosis tells; waits for it."""
-        from ridgeline.cli.report import answered, decision_of, drawings, gathered
-
         self._ready(None)
         with self._making:
             decided = decision_of(self.sources)
@@ -71,16 +78,11 @@ class Workbench:
 
     @cached_property
     def _facets(self) -> dict[str, Any]:
-        from ridgeline.facts.pictures.marks import facets
 
         return facets(self._marked())
 
     def size(self, chosen: Mapping[str, Any]) -> str:
         """How many requests are chosen, in words."""
-        from ridgeline.facts.pictures.marks import size
-        from ridgeline.report.page.units import moment
-        from ridgeline.words.catalogue import say
-
         n, unfinished = size(self._marked(), selection(chosen))
         whole = self._facets
         low, high = chosen.get("from", whole["from"]), chosen.get("to", whole["to"])
@@ -95,15 +97,6 @@ class Workbench:
 
     def picture(self, name: str, chosen: Mapping[str, Any]) -> Picture:
         """One picture of a selection."""
-        from dataclasses import replace
-
-        from ridgeline.facts.pictures import marked_ranks
-        from ridgeline.facts.pictures.load import ranks
-        from ridgeline.facts.pictures.marks import heat, latency
-        from ridgeline.facts.pictures.slices import slices
-        from ridgeline.facts.pictures.times import heat as scraped
-        from ridgeline.facts.pictures.times import latency as spread
-
         picked = selection(chosen)
         known = self.__dict__.get("diagnosis")
         incident = known.incident if known is not None else self.incident
@@ -129,18 +122,10 @@ class Workbench:
 
     def requests(self, chosen: Mapping[str, Any]) -> Rows:
         """The slowest requests of a selection."""
-        from ridgeline.facts.pictures.marks import LIST_COLUMNS, listed
-
         return LIST_COLUMNS, listed(self._marked(), selection(chosen))
 
     def request(self, rid: str) -> tuple[Picture, list[str]]:
         """One request beside its twin, and where its rows stand. Raises InputError where there is none."""
-        from dataclasses import replace
-
-        from ridgeline.facts.pictures.who import waterfall
-        from ridgeline.facts.timeline import find, twin
-        from ridgeline.report.escape import plain
-
         rows = find(self.view, rid) if rid else []
         if not rows:
             raise InputError(f"{plain(rid, 80)}: no request with this id")
@@ -151,23 +136,14 @@ class Workbench:
 
     def lines(self, cite: str) -> list[tuple[str, int | None, str]]:
         """Raw lines of a citation, secrets cut out, and prompts unless they are kept."""
-        from ridgeline.cli.show import _raw
-
         return list(_raw(self.sources, (cite,), 20, self.keep_text))
 
     def differs(self, chosen: Mapping[str, Any]) -> Picture:
         """What marks the requests of a selection."""
-        from ridgeline.facts.pictures.differs import differs
-
         return differs(self._marked(), selection(chosen))
 
     def rungs(self, chosen: Mapping[str, Any]) -> Diagnosis:
         """The ladder again, on the time, rank, key and class of a selection; its time is the incident."""
-        from dataclasses import replace
-
-        from ridgeline.facts.pictures.part import part_of
-        from ridgeline.ladder.diagnose import diagnose
-
         picked = selection(chosen)
         if picked.everything:
             return self.diagnosis
@@ -179,13 +155,11 @@ class Workbench:
             return diagnose(view, self.symptom, incident=window, baseline=first.baseline, sources=self.sources)
 
     def _ready(self, incident: Window | None) -> View:
-        from ridgeline.facts.points import ready
 
         with self._drawing:
             return ready(self.view).window(incident, None)
 
     def _marked(self) -> View:
-        from ridgeline.facts.pictures.marks import marked
 
         with self._drawing:
             return marked(self.view)
@@ -193,7 +167,6 @@ class Workbench:
 
 def selection(chosen: Mapping[str, Any]) -> Selection:
     """The page's words as a selection."""
-    from ridgeline.facts.pictures.marks import Selection
 
     return Selection(
         chosen.get("from"), chosen.get("to"), chosen.get("rank"), chosen.get("key"), chosen.get("attribute"),
