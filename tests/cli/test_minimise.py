@@ -17,6 +17,7 @@ from ridgeline.scenario.files import write_scenario
 from ridgeline.scenario.model import PS, make
 from tests.cli.test_replay import Done, run
 from tests.replay.conftest import Server
+from tests.replay.conftest import many as many
 from tests.replay.conftest import serve as serve
 from tests.replay.dumps import finished, request, write_dump
 

@@ -19,6 +19,7 @@ from ridgeline.cli import main
 from ridgeline.scenario.files import write_scenario
 from ridgeline.scenario.model import PS, make
 from tests.replay.conftest import Server, free_port
+from tests.replay.conftest import many as many
 from tests.replay.conftest import serve as serve
 from tests.replay.dumps import finished, request, write_dump
 

@@ -45,25 +45,31 @@ def wait_for(port: int) -> None:
     raise TimeoutError(f"no server on port {port}")
 
 
+@pytest.fixture(scope="session")
+def many() -> Iterator[subprocess.Popen[str]]:
+    """The process that forks servers; it has the imports behind it."""
+    with subprocess.Popen(
+        [sys.executable, str(SERVER), "many"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL, text=True,
+    ) as child:  # fmt: skip
+        yield child
+        child.terminate()
+
+
 @pytest.fixture
-def serve() -> Iterator[Callable[..., Server]]:
+def serve(many: subprocess.Popen[str]) -> Iterator[Callable[..., Server]]:
     """Start a server with the given options."""
-    running: list[subprocess.Popen[bytes]] = []
+    running: list[int] = []
 
     def start(**options: Any) -> Server:
         port = free_port()
-        child = subprocess.Popen(
-            [sys.executable, str(SERVER), str(port), json.dumps(options)], stderr=subprocess.DEVNULL
-        )
-        running.append(child)
+        assert many.stdin is not None and many.stdout is not None
+        many.stdin.write(f"{port} {json.dumps(options)}\n")
+        many.stdin.flush()
+        running.append(int(many.stdout.readline()))
         wait_for(port)
-        return Server(f"http://127.0.0.1:{port}", child.pid)
+        return Server(f"http://127.0.0.1:{port}", running[-1])
 
     yield start
-    for child in running:
-        child.send_signal(signal.SIGTERM)
-        try:
-            child.wait(5)
-        except subprocess.TimeoutExpired:
-            os.kill(child.pid, signal.SIGKILL)
-            child.wait(5)
+    for pid in running:
+        os.kill(pid, signal.SIGTERM)

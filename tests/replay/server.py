@@ -1,6 +1,7 @@
 """A server on loopback that answers as SGLang does, with faults on a switch, for tests of the player and of minimise.
 
     python server.py PORT OPTIONS-AS-JSON
+    python server.py many       one server for each line of standard input, without the imports for each
 
 The process holds no socket itself: it forks the child that serves, and forks a new one on SIGUSR1. A crash ends the
 child with all its connections, so that the port refuses as a dead server's does, until it is started again.
@@ -246,18 +247,21 @@ class Chat:
         return self.piece(rid, "", "abort")
 
 
-def main() -> None:
-    port, options = int(sys.argv[1]), Options(sys.argv[2])
-    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1, signal.SIGTERM, signal.SIGCHLD})
+HEARD = {signal.SIGUSR1, signal.SIGTERM, signal.SIGCHLD}
+
+
+def keep(port: int, options: Options) -> None:
+    """Fork the child that serves, and another one whenever SIGUSR1 asks for it; SIGTERM ends both."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, HEARD)
     child, life = 0, 0
     while True:
         if child == 0:
             child = os.fork()
             if child == 0:
-                signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGUSR1, signal.SIGTERM, signal.SIGCHLD})
+                signal.pthread_sigmask(signal.SIG_UNBLOCK, HEARD)
                 asyncio.run(Engine(options, port, life).serve())
             life += 1
-        got = signal.sigwait({signal.SIGUSR1, signal.SIGTERM, signal.SIGCHLD})
+        got = signal.sigwait(HEARD)
         if got == signal.SIGCHLD:
             continue
         with contextlib.suppress(ProcessLookupError):
@@ -267,6 +271,20 @@ def main() -> None:
         child = 0
         if got == signal.SIGTERM:
             os._exit(0)
+
+
+def main() -> None:
+    """One server, or, with the word `many`, one for each line `PORT OPTIONS` of standard input (its pid is printed)."""
+    if sys.argv[1] != "many":
+        keep(int(sys.argv[1]), Options(sys.argv[2]))
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for them here
+    for line in sys.stdin:
+        port, options = line.split(" ", 1)
+        pid = os.fork()
+        if pid == 0:
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            keep(int(port), Options(options))
+        print(pid, flush=True)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 from typing import Any
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ridgeline.replay.compare import Comparison, first_difference, pair_of
@@ -19,6 +19,7 @@ def outcome(**given: Any) -> Outcome:
 
 
 @given(st.lists(st.integers(0, 2)), st.lists(st.integers(0, 2)))
+@settings(deadline=None)
 def test_the_first_difference_is_the_first(a: list[int], b: list[int]) -> None:
     at = first_difference(a, b)
     if at is None:

@@ -1,6 +1,6 @@
 """Drawn prompts: equal lengths, equal shared prefixes, the same bytes for the same seed."""
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ridgeline.replay.shot import Drawn
@@ -10,6 +10,7 @@ SEGMENTS = st.lists(st.tuples(st.integers(-5, 5), st.integers(1, 40)), max_size=
 
 
 @given(SEGMENTS, st.integers(1, 120), st.integers(0, 3))
+@settings(deadline=None)
 def test_the_length_is_exact_and_the_seed_decides(
     segments: tuple[tuple[int, int], ...], tokens: int, seed: int
 ) -> None:
@@ -22,6 +23,7 @@ def test_the_length_is_exact_and_the_seed_decides(
 
 
 @given(SEGMENTS, SEGMENTS, SEGMENTS)
+@settings(deadline=None)
 def test_prompts_share_as_far_as_their_segments_do(
     common: tuple[tuple[int, int], ...], a: tuple[tuple[int, int], ...], b: tuple[tuple[int, int], ...]
 ) -> None:
