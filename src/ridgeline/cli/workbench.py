@@ -67,6 +67,7 @@ class Workbench:
     def story(self) -> Page:
         """Everything that the diagnosis tells; waits for it."""
         self._ready(None)
+        self._marked()  # no two threads may make the same table
         with self._making:
             decided = decision_of(self.sources)
             d = answered(self.diagnosis, decided)

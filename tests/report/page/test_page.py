@@ -170,3 +170,15 @@ def test_colours_can_be_read_and_told_apart() -> None:
             assert (high + 0.05) / (low + 0.05) >= 4.5, (theme, part)
         shades = [light(colours[f"h{k}"]) for k in range(1, 8)]
         assert shades == sorted(shades, reverse=theme == "light"), theme
+
+
+def test_on_paper_it_is_dark_on_white(
+    incident: tuple[Diagnosis, list[Picture], bytes], browser: Any, tmp_path: Path
+) -> None:
+    (tmp_path / "p.html").write_bytes(incident[2])
+    with opened(browser, (tmp_path / "p.html").as_uri(), "dark") as (page, _):
+        assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(18, 22, 27)"
+        page.emulate_media(media="print", color_scheme="dark")
+        assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+        assert page.locator("nav").is_hidden()
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")

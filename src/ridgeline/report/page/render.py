@@ -143,7 +143,7 @@ def style(live: bool = False) -> str:
     return (
         f":root{{color-scheme:light dark;{variables('light')}}}\n"
         f"@media (prefers-color-scheme:dark){{:root:not([data-theme=light]){{{variables('dark')}}}}}\n{rules}"
-        f"@media print{{:root{{{variables('light')}}}}}\n"
+        f"@media print{{:root:root{{color-scheme:light;{variables('light')}}}}}\n"
     )
 
 
