@@ -3,6 +3,8 @@
 import asyncio
 import http.server
 import json
+import os
+import resource
 import threading
 from collections.abc import Callable
 from dataclasses import replace
@@ -12,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ridgeline.replay import player
 from ridgeline.replay.body import Manner
 from ridgeline.replay.clock import Clock
 from ridgeline.replay.player import Drain, Pace, play
@@ -173,3 +176,16 @@ def test_drawn_prompts_arrive_with_their_shared_prefix(serve: Serve, tmp_path: P
     ids = [row["body"]["input_ids"] for row in arrivals(tmp_path / "log")]
     assert all(len(i) == 40 and i[:25] == ids[0][:25] for i in ids) and ids[0][25:] != ids[1][25:]
     assert [o.completion_tokens for o in outcomes] == [3, 3, 3]
+
+
+def test_a_limit_of_our_own_is_not_the_targets_fault(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    server = serve(stall=True)
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    monkeypatch.setattr(player, "_open_files", lambda: None)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (len(os.listdir("/proc/self/fd")) + 12, hard))  # noqa: PTH208
+    try:
+        outcomes = played([shot(i, "x") for i in range(40)], server.url, pace=Pace(timeout_s=0.5))
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert {o.failure for o in outcomes} == {"timeout", "local"}
+    assert any("open files" in str(o.message) for o in outcomes)

@@ -90,7 +90,7 @@ class Comparison:
 
     def add(self, shot: Shot, a: Outcome, b: Outcome, with_output: bool = True) -> Pair | None:
         """Take one pair in; one that we cut ourselves is not compared."""
-        if "cancelled" in (a.failure, b.failure):
+        if {"cancelled", "local"} & {a.failure, b.failure}:
             self.unpaired += 1
             return None
         pair = pair_of(shot, a, b, with_output)

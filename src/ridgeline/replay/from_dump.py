@@ -24,6 +24,8 @@ USUAL: Final[dict[str, Any]] = {
     "logprob_start_len": -1, "top_logprobs_num": 0, "return_text_in_logprobs": True, "return_logprob": False,
     "return_hidden_states": False, "require_reasoning": False, "return_entropy": False,
 }  # fmt: skip
+BATCH: Final = ("rid", "text", "input_ids", "sampling_params")
+"""Fields that are lists where one request holds several prompts."""
 MEDIA: Final = ("image_data", "video_data", "audio_data")
 ROUTING_HEADER: Final = "x-smg-routing-key"
 
@@ -94,7 +96,9 @@ def shot_of(r: DumpedRequest, at_s: float, dump: Dump | None = None, number: int
         fields |= media
         ids = None if text is not None else ids  # the ids hold the places of the images, which the target makes anew
     if text is None and ids is None:
-        fields |= {k: r.asked[k] for k in ("rid", "text", "input_ids") if isinstance(r.asked.get(k), list)}
+        fields |= {
+            k: r.asked[k] for k in ("rid", "text", "input_ids", "sampling_params") if isinstance(r.asked.get(k), list)
+        }
     key = r.routing_key
     return Shot(
         at_s, r.rid or f"request-{number}", text, ids, None, dict(r.sampling), fields,

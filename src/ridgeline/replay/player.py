@@ -8,7 +8,9 @@ measured for each. Bodies are made ahead of time, a little whenever nothing is d
 from __future__ import annotations
 
 import asyncio
+import errno
 import gc
+import resource
 import socket
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -29,10 +31,13 @@ from ridgeline.replay.target import Target
 EARLY_S: Final = 0.0005
 LEAD_S: Final = 0.2
 AHEAD: Final = 512
+MOST_FILES: Final = 1 << 20
 AHEAD_BYTES: Final = 64 << 20
 IDLE_CONNECTION_S: Final = 2.0
 """Below the 5 s after which uvicorn closes an idle connection: one closed in the moment of reuse would look like a
 disconnect."""
+OURS: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.EADDRNOTAVAIL, errno.ENOBUFS, errno.ENOMEM})
+"""Why a connection cannot be made from here, whatever the target does."""
 ERROR_BYTES: Final = 64 * 1024
 
 OnDone = Callable[[int, Shot, Outcome], None]
@@ -93,6 +98,7 @@ async def play(
 
     `start_s` is the reading of the loop's clock at which the first is due (several targets get the same one).
     """
+    _open_files()
     connector = aiohttp.TCPConnector(
         limit=0,
         resolver=_Pinned(target),
@@ -250,7 +256,8 @@ class _Run:
         except TimeoutError:
             answer.fail("timeout", f"not done after {self.pace.timeout_s:g} s")
         except aiohttp.ClientConnectorError as e:
-            answer.fail("refused", str(e.os_error.strerror or e.os_error))
+            ours = e.os_error.errno in OURS
+            answer.fail("local" if ours else "refused", str(e.os_error.strerror or e.os_error))
         except (aiohttp.ServerDisconnectedError, aiohttp.ClientPayloadError, OSError) as e:
             answer.fail("disconnect", _short(e) or "the connection was closed")
         except (aiohttp.ClientError, ValueError) as e:
@@ -268,6 +275,14 @@ class _Run:
             None if first is None else wall(first), None if last is None else wall(last), wall(end),
             None if first is None else first - sent, end - sent, answer.chunks, tuple(answer.gaps),
         )  # fmt: skip
+
+
+def _open_files() -> None:
+    """As many open connections as this process may have: the usual 1,024 would cap the open loop."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != resource.RLIM_INFINITY and (hard == resource.RLIM_INFINITY or soft < hard):
+        wanted = MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, MOST_FILES)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, wanted), hard))
 
 
 def _short(error: BaseException) -> str:

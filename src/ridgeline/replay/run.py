@@ -219,6 +219,10 @@ def _report(plan: Plan, shots: list[Shot], tally: Tally, notes: list[str]) -> di
         notes.append(f"the player itself fell behind (p99 {drift['p99']:.3f} s late): lower --speed or replay fewer")
     if summary["errors"].get("http-404") == summary["sent"]:
         notes.append(f"the target knows no {path_of(shots[0], plan.manner)}: another --as may be what it speaks")
+    if ours := summary["errors"].get("local"):
+        notes.append(
+            f"{ours} requests could not be sent from here (open files, ports): a limit of this host, not the target"
+        )
     if plan.pace.concurrency:
         notes.append(f"at most {plan.pace.concurrency} open at a time: sends beyond that waited and are late")
     if (left := unsent(shots, tally)) > 0:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 Failure = Literal[
+    "local",  # no connection for a reason of our own: too many open files, no port left
     "refused",  # no connection: nothing listens
     "disconnect",  # the connection closed before the answer was whole
     "timeout",

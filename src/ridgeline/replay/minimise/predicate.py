@@ -39,7 +39,7 @@ class Predicate:
         if self.kind == "finish":
             return outcome.finish_reason == self.value
         if self.kind == "error":
-            return outcome.failure not in (None, "cancelled") and self.value in ("", outcome.error_class)
+            return outcome.failure not in (None, "cancelled", "local") and self.value in ("", outcome.error_class)
         if self.kind == "output":
             return self.pattern is not None and outcome.text is not None and bool(self.pattern.search(outcome.text))
         if self.kind == "over":
