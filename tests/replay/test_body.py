@@ -73,3 +73,14 @@ def test_real_dumps_can_be_sent_wholly(shared_dir: Path) -> None:
     assert all(b.at_s >= a.at_s for a, b in zip(crash.shots, crash.shots[1:], strict=False))
     older = load_dumps(sorted((real / "sglang_0.5.9").rglob("crash_dump*.pkl.gz"))[:1])
     assert older.shots and all(s.ids and s.greedy and s.recorded for s in older.shots if not s.unfinished)
+
+
+def test_a_batch_and_an_embedding() -> None:
+    batch = Shot(0.0, "b", fields={"rid": ["a", "b"], "text": ["x", "y"], "sampling_params": [{"n": 1}, {"n": 1}]})
+    body = body_of(batch, Manner(prefix="p-"))
+    assert body["rid"] == ["p-a", "p-b"] and body["text"] == ["x", "y"] and len(body["sampling_params"]) == 2
+    embedding = Shot(0.0, "e", text="x", endpoint="/encode", sampling={})
+    assert (
+        body_of(embedding, Manner("chat")) == {"rid": "e", "text": "x"}
+        and path_of(embedding, Manner("chat")) == "/encode"
+    )

@@ -96,9 +96,7 @@ def shot_of(r: DumpedRequest, at_s: float, dump: Dump | None = None, number: int
         fields |= media
         ids = None if text is not None else ids  # the ids hold the places of the images, which the target makes anew
     if text is None and ids is None:
-        fields |= {
-            k: r.asked[k] for k in ("rid", "text", "input_ids", "sampling_params") if isinstance(r.asked.get(k), list)
-        }
+        fields |= {k: r.asked[k] for k in BATCH if isinstance(r.asked.get(k), list)}
     key = r.routing_key
     return Shot(
         at_s, r.rid or f"request-{number}", text, ids, None, dict(r.sampling), fields,
