@@ -117,7 +117,17 @@ def drawings(view: View, d: Diagnosis, decided: Decided | None = None) -> list[P
     from ridgeline.facts.pictures import pictures
     from ridgeline.report.page.decision import pictures_of
 
-    return [*pictures(view, d), *(pictures_of(decided[1], decided[0]) if decided else ())]
+    shown = [spoken(picture, view) for picture in pictures(view, d)]
+    return [*shown, *(pictures_of(decided[1], decided[0]) if decided else ())]
+
+
+def spoken(picture: Picture, view: View) -> Picture:
+    """The picture with what it lacks in the words and flags of the engine that was seen."""
+    from dataclasses import replace
+
+    from ridgeline.ladder.served import asked_for, served
+
+    return replace(picture, missing=asked_for(picture.missing, served(view))) if picture.missing else picture
 
 
 def decision_of(sources: Sequence[str], given: Path | None = None) -> Decided | None:

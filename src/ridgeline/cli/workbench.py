@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from ridgeline.bundle.view import View
-from ridgeline.cli.report import answered, decision_of, drawings, gathered
+from ridgeline.cli.report import answered, decision_of, drawings, gathered, spoken
 from ridgeline.cli.show import _raw
 from ridgeline.facts.pictures import marked_ranks
 from ridgeline.facts.pictures.differs import differs
@@ -98,6 +98,9 @@ class Workbench:
 
     def picture(self, name: str, chosen: Mapping[str, Any]) -> Picture:
         """One picture of a selection."""
+        return spoken(self._picture(name, chosen), self.view)
+
+    def _picture(self, name: str, chosen: Mapping[str, Any]) -> Picture:
         picked = selection(chosen)
         known = self.__dict__.get("diagnosis")
         incident = known.incident if known is not None else self.incident
@@ -141,7 +144,7 @@ class Workbench:
 
     def differs(self, chosen: Mapping[str, Any]) -> Picture:
         """What marks the requests of a selection."""
-        return differs(self._marked(), selection(chosen))
+        return spoken(differs(self._marked(), selection(chosen)), self.view)
 
     def rungs(self, chosen: Mapping[str, Any]) -> Diagnosis:
         """The ladder again, on the time, rank, key and class of a selection; its time is the incident."""

@@ -182,3 +182,11 @@ def test_on_paper_it_is_dark_on_white(
         assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
         assert page.locator("nav").is_hidden()
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_what_is_missing_is_asked_for_in_the_engine_s_own_flags() -> None:
+    view = view_of({"servers": [{"server": "s", "engine": "vllm", "version": "0.32.0"}]})
+    asks = {p.name: p.missing[0].how for p in drawings(view, diagnose(view))}
+    assert set(asks) >= {"heat", "latency", "ranks", "slices", "waterfall", "pair", "prefix"}
+    assert not any("--enable-metrics" in how or "--log-requests-level" in how for how in asks.values()), asks
+    assert "/metrics" in asks["ranks"]
