@@ -18,13 +18,13 @@ def run(tables: Tables, symptom: str = "slow", **more: Any) -> Any:
     return diagnose(view_of(join(tables)), symptom, **more)
 
 
-@pytest.mark.parametrize("symptom", ["auto", "slow", "hang", "memory", "cache", "stream"])
+@pytest.mark.parametrize("symptom", ["slow", "hang", "memory", "cache", "stream"])
 def test_a_calm_log_is_healthy(symptom: str) -> None:
     d = run({"batches": decode(12)}, symptom)
     assert (d.verdict, d.findings) == ("healthy", ())
 
 
-@pytest.mark.parametrize("symptom", ["errors", "wrong-output", "disagg"])
+@pytest.mark.parametrize("symptom", ["auto", "errors", "wrong-output", "disagg"])
 def test_not_where_the_symptom_could_not_have_shown(symptom: str) -> None:
     assert run({"batches": decode(12)}, symptom).verdict == "inconclusive"
 

@@ -153,9 +153,16 @@ SELECT t.ord, t.ts, m.waiting, t.source, t.line FROM told t JOIN moved m USING (
 """
 
 # A client's file and the server's own records are two rows of one request: where the server's are known, they count.
+# One that only the scheduler's own timing line tells of has no arrival: its line less what the scheduler had it for is
+# the latest it can be, good enough for a window and too late to say what came before the queue.
 ASKS: Final = """
 CREATE VIEW asks AS
-SELECT * FROM requests
+SELECT * REPLACE (
+    coalesce(received_ts, logged_ts - coalesce(queue_s, 0) - coalesce(forward_s, 0)) AS received_ts,
+    CASE WHEN received_ts IS NOT NULL THEN queued_ts END AS queued_ts,
+    coalesce(e2e_s, CASE WHEN received_ts IS NULL THEN queue_s + forward_s END) AS e2e_s
+)
+FROM requests
 WHERE coalesce(role, '') NOT IN ('client', 'gateway')
     OR NOT EXISTS (SELECT 1 FROM requests WHERE coalesce(role, '') NOT IN ('client', 'gateway'))
 """

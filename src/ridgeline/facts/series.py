@@ -28,6 +28,11 @@ sent AS (
     FROM records r LEFT JOIN request_attrs a ON a.source = r.source AND a.line = r.line AND a.name = 'send_lag_s'
     WHERE (r.role = 'client' OR r.kind = 'client') AND r.received_ts IS NOT NULL
 ),
+stepped AS (
+    SELECT ts, running * coalesce(accept_length, 1) / gen_tps AS step_s,
+        lag(busy) OVER (PARTITION BY place ORDER BY ord) AS before
+    FROM points WHERE class = 'steps' AND gen_tps > 0 AND running > 0 AND ts IS NOT NULL
+),
 raw AS (
     SELECT 'waiting' AS what, ts, waiting AS value, 0.5 AS q FROM totals WHERE ts IS NOT NULL
     UNION ALL SELECT 'accept_length', ts, accept_length, 0.5 FROM points WHERE accept_length > 0 AND ts IS NOT NULL
@@ -36,6 +41,10 @@ raw AS (
     UNION ALL SELECT 'e2e_s', ts, e2e_s, 0.9 FROM asked
     UNION ALL SELECT 'hit_share', ts, hit_share, 0.5 FROM asked
     UNION ALL SELECT 'cut_short', ts, cut_short, NULL FROM asked
+    UNION ALL SELECT 'step_s', ts, step_s, 0.5 FROM stepped WHERE before > 0
+    UNION ALL SELECT 'line_hit_share', ts, cached_tokens / (new_tokens + cached_tokens), 0.5 FROM batches
+        WHERE kind = 'prefill' AND ts IS NOT NULL AND new_tokens + cached_tokens > 0 AND new_seq > 0
+            AND NOT EXISTS (SELECT 1 FROM asked WHERE hit_share IS NOT NULL)
     UNION ALL SELECT 'client_ttft_s', ts, ttft_s, 0.9 FROM sent
     UNION ALL SELECT 'send_lag_s', ts, send_lag_s, 0.9 FROM sent
 ),
@@ -56,7 +65,7 @@ SELECT what, list(ts ORDER BY ts), list(value ORDER BY ts) FROM binned GROUP BY 
 """
 WORSE: Final = {
     "waiting": 1, "ttft_s": 1, "tpot_s": 1, "e2e_s": 1, "hit_share": -1, "accept_length": -1, "client_ttft_s": 1,
-    "send_lag_s": 1, "cut_short": 1,
+    "send_lag_s": 1, "cut_short": 1, "step_s": 1, "line_hit_share": -1,
 }  # fmt: skip
 
 

@@ -36,6 +36,9 @@ def healthy(book: Book, asked: Asked, judged: Sequence[Judgement]) -> tuple[bool
     late, queued = book.ask("seconds", what="ttft_s", q=0.95), book.ask("slice_share", part="queue")
     waited = (late.value or 0) >= 1 and (queued.value or 0) >= 0.5
     facts = (points, rates, queue, events, errors, peak, *worse, late, queued)
+    fates = outcomes.value is not None and outcomes.n >= 20
+    # Where nobody says what is wrong, anything may be: how long requests take and how they end must both be seen.
+    unseen = not fates if UNSEEN.intersection(asked.ladders) else asked.ladders == ("auto",) and not (fates and late.n)
     checks = (
         ("few-points", (points.value or 0) >= ENOUGH_POINTS),
         ("no-rate", (rates.value or 0) >= ENOUGH_RATES),
@@ -46,7 +49,7 @@ def healthy(book: Book, asked: Asked, judged: Sequence[Judgement]) -> tuple[bool
         ("worse", all(f.value is None or f.value < 1.5 for f in worse)),
         ("pd-queues", max(apart) < PD_BACKLOG),
         ("errors", outcomes.value is None or outcomes.value < 0.01),
-        ("symptom-unseen", not UNSEEN.intersection(asked.ladders) or (outcomes.value is not None and outcomes.n >= 20)),
+        ("symptom-unseen", not unseen),
         (
             "open-cause",
             not any(
