@@ -8,7 +8,7 @@ from ridgeline.sim.fit.run import Floats, Run
 
 HOPELESS = 1e6
 CAP = 0.95
-PREFILL_WEIGHT = 0.3
+PREFILL_WEIGHT = 0.6
 """Prefill times are short and carry the jitter of one or two steps: they count less than the rest."""
 
 
