@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 import urllib.request
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -18,9 +19,25 @@ LINE = ("[2026-11-30 03:38:01 TP0] Decode batch, #running-req: 8, #token: 1834, 
         "gen throughput (token/s): 810.55, #queue-req: 0\n")  # fmt: skip
 
 
+STARTED: list[subprocess.Popen[str]] = []
+
+
+@pytest.fixture(autouse=True)
+def ended() -> Iterator[None]:
+    """A test that fails must not leave its capture behind."""
+    yield
+    while STARTED:
+        process = STARTED.pop()
+        process.kill()
+        process.communicate()
+
+
 def start(*arguments: str | Path) -> subprocess.Popen[str]:
-    return subprocess.Popen([sys.executable, "-m", "ridgeline", "capture", *map(str, arguments)], text=True,
-                            stdout=subprocess.PIPE, stderr=subprocess.PIPE)  # fmt: skip
+    STARTED.append(
+        subprocess.Popen([sys.executable, "-m", "ridgeline", "capture", *map(str, arguments)], text=True,
+                         stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    )  # fmt: skip
+    return STARTED[-1]
 
 
 def run(*arguments: str | Path) -> tuple[int, str, str]:
@@ -123,7 +140,7 @@ def test_endpoints_in_trouble_cost_only_themselves(tmp_path: Path) -> None:
     with ExitStack() as stack:
         urls = {name: stack.enter_context(serving(engine)) for name, engine in engines.items()}
         fine = stack.enter_context(serving(good))
-        status, out, err = run(fine, *urls.values(), "http://127.0.0.1:9", "-o", tmp_path / "out", "--for", "5s",
+        status, out, err = run(fine, *urls.values(), "http://127.0.0.1:9", "-o", tmp_path / "out", "--for", "4s",
                                "--every", "500ms", "--format", "json")  # fmt: skip
     assert status == 0, err
     said = json.loads(out)
@@ -140,10 +157,13 @@ def test_endpoints_in_trouble_cost_only_themselves(tmp_path: Path) -> None:
 def test_labels_change_and_a_server_restarts(tmp_path: Path) -> None:
     engine = Engine()
     with serving(engine) as url:
-        process = start(url, "-o", tmp_path / "out", "--every", "200ms", "--for", "5s")
+        process = start(url, "-o", tmp_path / "out", "--every", "200ms")
         until(lambda: sum(path == "/metrics" for _, path, _ in engine.seen) >= 4)
         engine.labels = ',pod="b"'
         engine.restart()
+        seen = len(engine.seen)
+        until(lambda: len(engine.seen) > seen + 8)
+        process.send_signal(signal.SIGTERM)
         _, err = process.communicate(timeout=60)
     assert process.returncode == 0, err
     labels = open_sources([str(tmp_path / "out")]).query("SELECT DISTINCT labels ->> 'pod' FROM series")
@@ -176,7 +196,7 @@ def test_killed_with_logging_raised_the_seal_says_how_to_put_it_back(tmp_path: P
 
 
 def test_otlp_is_received_on_loopback(tmp_path: Path) -> None:
-    process = start("-o", tmp_path / "out", "--otlp", "0", "--for", "6s")
+    process = start("-o", tmp_path / "out", "--otlp", "0")
     assert process.stderr is not None
     line = process.stderr.readline()
     address = line.split()[-1]
@@ -194,6 +214,7 @@ def test_otlp_is_received_on_loopback(tmp_path: Path) -> None:
         except urllib.error.HTTPError as e:
             with e:
                 assert e.code == wanted
+    process.send_signal(signal.SIGTERM)
     _, err = process.communicate(timeout=60)
     assert process.returncode == 0, err
     assert count(tmp_path / "out", "SELECT count(*) FROM spans") == 1
@@ -257,7 +278,10 @@ def test_a_full_disk_ends_it_with_one_line_and_keeps_what_was_written(tmp_path: 
 
 def test_without_the_extra_one_line_names_it(tmp_path: Path) -> None:
     for verb in ("capture", "watch"):
-        code = f"import sys; sys.modules['aiohttp'] = None\nfrom ridgeline.cli import main\nmain(['{verb}', *sys.argv[1:]])"
+        code = (
+            "import sys; sys.modules['aiohttp'] = None\nfrom ridgeline.cli import main\n"
+            f"main(['{verb}', *sys.argv[1:]])"
+        )
         command = [sys.executable, "-c", code, "http://127.0.0.1:9", "-o", str(tmp_path / verb), "--for", "1s"]
         done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
         assert done.returncode == 1 and "pip install 'ridgeline[live]'" in done.stderr, done.stderr

@@ -7,16 +7,32 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.live.serving import Engine, Handler, serving
 
+STARTED: list[subprocess.Popen[str]] = []
+
+
+@pytest.fixture(autouse=True)
+def ended() -> Iterator[None]:
+    """A test that fails must not leave its recorder behind."""
+    yield
+    while STARTED:
+        process = STARTED.pop()
+        process.kill()
+        process.communicate()
+
 
 def start(*arguments: str | Path) -> subprocess.Popen[str]:
-    return subprocess.Popen([sys.executable, "-m", "ridgeline", "watch", *map(str, arguments)], text=True,
-                            stdout=subprocess.PIPE, stderr=subprocess.PIPE)  # fmt: skip
+    STARTED.append(
+        subprocess.Popen([sys.executable, "-m", "ridgeline", "watch", *map(str, arguments)], text=True,
+                         stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    )  # fmt: skip
+    return STARTED[-1]
 
 
 def lines_of(process: subprocess.Popen[str]) -> list[str]:
@@ -80,14 +96,17 @@ def test_a_line_of_the_watchdog_seals_the_log_too(tmp_path: Path) -> None:
                    "cuda graph: True, gen throughput (token/s): 810.55, #queue-req: 0\n")  # fmt: skip
     engine = Engine()
     with serving(engine) as url:
-        process = start(url, "-o", tmp_path / "out", "--logs", log, "--after", "1s", "--for", "8s", "--every", "250ms")
+        process = start(url, "-o", tmp_path / "out", "--logs", log, "--after", "1s", "--every", "250ms")
+        lines = lines_of(process)
         until(lambda: sum(path == "/metrics" for _, path, _ in engine.seen) >= 5)
         with log.open("a") as f:
             f.write(
                 "[2026-11-30 03:43:01 TP0] Scheduler watchdog timeout (self.watchdog_timeout=300, self.soft=False)\n"
             )
-        _, err = process.communicate(timeout=90)
-    assert process.returncode == 2, err
+        until(lambda: any("sealed" in line for line in lines))
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(60) == 2, lines
+        process.communicate()
     (folder,) = (tmp_path / "out").iterdir()
     assert folder.name.endswith("-line")
     kinds = {c["kind"] for c in json.loads((folder / "diagnosis.json").read_bytes())["coverage"]}
@@ -96,7 +115,7 @@ def test_a_line_of_the_watchdog_seals_the_log_too(tmp_path: Path) -> None:
 
 def test_a_quiet_time_seals_nothing(tmp_path: Path) -> None:
     with serving(Engine()) as url:
-        process = start(url, "-o", tmp_path / "out", "--for", "4s", "--every", "200ms")
+        process = start(url, "-o", tmp_path / "out", "--for", "3s", "--every", "200ms")
         out, err = process.communicate(timeout=60)
     assert process.returncode == 0 and not list((tmp_path / "out").iterdir()), out + err
 

@@ -126,8 +126,8 @@ def test_a_class_is_reported() -> None:
 
 @pytest.mark.parametrize("reference", ["none", "slo", "baseline"])
 def test_afters_drawn_from_the_incident_are_no_recovery(reference: str) -> None:
-    """The smaller sister of bench/compare.py: 150 pairs of windows of one process that queues heavily."""
-    run, calm = traffic(60_000, 13, faster=1.05), traffic(20_000, 14, faster=2.5)
+    """The smaller sister of bench/compare.py: 100 pairs of windows of one process that queues heavily."""
+    run, calm = traffic(30_000, 13, faster=1.05), traffic(6_000, 14, faster=2.5)
     rng = np.random.default_rng(15)
     slo = {"ttft_p90": float(np.quantile(run.columns["ttft_s"], 0.9)) * 0.95} if reference == "slo" else {}
     found: Counter[str] = Counter()
@@ -139,11 +139,11 @@ def test_afters_drawn_from_the_incident_are_no_recovery(reference: str) -> None:
         return replace(source, at=source.at[a:b], columns={k: v[a:b] for k, v in source.columns.items()},
                        labels=dict.fromkeys(source.labels, none), rids=none)  # fmt: skip
 
-    for _ in range(150):
+    for _ in range(100):
         sides = [window(run), window(run), *([window(calm)] if reference == "baseline" else [])]
         found[judged(*sides, slo=slo).verdict] += 1
-    assert found["recovered"] + found["improved"] <= 6, found
-    assert found["worse"] <= 6, found
+    assert found["recovered"] + found["improved"] <= 5, found
+    assert found["worse"] <= 5, found
 
 
 def test_a_trade_is_decided_by_the_whole_request_or_by_the_user() -> None:
