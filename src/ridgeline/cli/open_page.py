@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 if TYPE_CHECKING:
+    from ridgeline.bundle.view import View
     from ridgeline.cli.workbench import Workbench
 
 
@@ -73,9 +74,18 @@ def open_page(
         incident, good = windows_of(view, from_, to, baseline, tz) if from_ or to or baseline else (None, None)
         if symptom == "auto" and incident is None and good is None:
             symptom, incident, good = as_stored(sources)
+        _roomy(view)
         bench = Workbench(view, tuple(sources), symptom, incident, good, keep_text, lang)
         _serve(bench, port, browser, lang)
     return 0
+
+
+def _roomy(view: View) -> None:
+    """Marks of ten million requests are half a gigabyte: a page that stays open may use a third of the memory."""
+    import os
+
+    bytes_ = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    view.con.execute(f"SET memory_limit = '{max(1024, bytes_ // 3 // 2**20)}MiB'")
 
 
 def _serve(bench: Workbench, port: int, browser: bool, lang: str) -> None:

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
+import duckdb
+
 from ridgeline.bundle.view import View
 from ridgeline.cli.report import answered, decision_of, drawings, gathered, spoken
 from ridgeline.cli.show import _raw
@@ -52,7 +54,7 @@ class Workbench:
         """What is handed to the page."""
         return Asks(
             self.story, self.facets, self.size, self.picture, self.requests, self.request, self.lines, self.differs,
-            self.rungs,
+            self.rungs, (duckdb.Error,),
         )  # fmt: skip
 
     @cached_property

@@ -134,9 +134,9 @@ def test_hostile_text_stays_text(browser: Any, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["healthy", "inconclusive"])
 def test_a_page_without_a_finding(name: str) -> None:
-    from tests.causes.rows import decode, join
+    from tests.causes.rows import decode, join, requests
 
-    view = view_of(join({"batches": decode(12)}) if name == "healthy" else {})
+    view = view_of(join({"batches": decode(60), "requests": requests(100)}) if name == "healthy" else {})
     d, _, data = made(view)
     assert d.verdict == name
     assert f'class="verdict {name}"' in data.decode()

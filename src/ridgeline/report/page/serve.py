@@ -45,6 +45,7 @@ class Asks:
     lines: Callable[[str], list[tuple[str, int | None, str]]]
     differs: Callable[[Chosen], Picture]
     rungs: Callable[[Chosen], Diagnosis]
+    mistakes: tuple[type[Exception], ...] = ()  # raised by the evidence's own store: told in one line
 
 
 def app(asks: Asks, token: str, hosts: frozenset[str], lang: str = "en") -> Starlette:
@@ -76,6 +77,8 @@ def app(asks: Asks, token: str, hosts: frozenset[str], lang: str = "en") -> Star
                 return HTMLResponse(await run_in_threadpool(make, request))
             except RidgelineError as e:
                 return PlainTextResponse(str(e), 400)
+            except asks.mistakes as e:
+                return PlainTextResponse(f"the tables cannot be asked: {str(e).splitlines()[0][:300]}", 500)
 
         return answer
 
