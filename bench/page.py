@@ -75,7 +75,7 @@ def measure(bundle: Path, brushes: int) -> dict[str, float]:
         first = float(page.get_attribute("body", "data-first") or "nan") / 1000
         page.wait_for_selector("body[data-turn='1']", timeout=120_000)
         # The diagnosis and the slices run beside; what a reader waits for is measured once they are done.
-        page.wait_for_selector("body[data-story='ready']", timeout=600_000)
+        page.wait_for_selector("body[data-story]", timeout=600_000)
         took = []
         for k in range(brushes):
             box = page.locator("#slot-heat svg").bounding_box()

@@ -183,6 +183,7 @@ async function start() {
     document.body.dataset.story = "ready";
   } catch (error) {
     $("wait").textContent = error.message;
+    document.body.dataset.story = "failed";
   }
 }
 start().catch((error) => say(error.message, true));
