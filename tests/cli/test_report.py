@@ -11,7 +11,7 @@ from typing import Final
 import pytest
 
 from ridgeline.cli import main
-from ridgeline.cli.report import as_stored
+from ridgeline.cli.stored import as_stored
 from ridgeline.model.diagnosis import Window
 from ridgeline.model.errors import InputError
 

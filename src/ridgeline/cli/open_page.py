@@ -63,7 +63,7 @@ def open_page(
     """
     from ridgeline.cli.evidence import watched
     from ridgeline.cli.moments import windows_of
-    from ridgeline.cli.report import as_stored
+    from ridgeline.cli.stored import as_stored
     from ridgeline.cli.workbench import Workbench
     from ridgeline.model.errors import InputError
     from ridgeline.words.catalogue import CATALOGUES

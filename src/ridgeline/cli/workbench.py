@@ -11,8 +11,9 @@ from typing import Any
 import duckdb
 
 from ridgeline.bundle.view import View
-from ridgeline.cli.report import answered, decision_of, drawings, gathered, spoken
+from ridgeline.cli.report import drawings, gathered, spoken
 from ridgeline.cli.show import _raw
+from ridgeline.cli.stored import answered, decision_of
 from ridgeline.facts.pictures import marked_ranks
 from ridgeline.facts.pictures.differs import differs
 from ridgeline.facts.pictures.load import ranks
