@@ -35,6 +35,7 @@ JUMPS: Final = {
     "ttft": (0.2, FACTOR, "s to the first token"),
     "gap": (0.005, GAP_FACTOR, "s and more between tokens for a tenth of them"),
 }  # figure → (least rise, factor over all of the time before, its words)
+USUAL: Final = 0.9  # share of the looks before that count as usual for token gaps
 WATCHED: Final = re.compile(
     rb"watchdog timeout|Scheduler hit an exception|TokenizerManager hit an exception|SIGQUIT received"
     rb"|CUDA out of memory|torch\.OutOfMemoryError|Health check failed\. Server couldn't"
@@ -165,7 +166,8 @@ class Watcher:
             detail = f"throughput fell from {_middle(before):.0f} to {_middle(recent):.0f} tokens/s"
             return Alarm("jump", self.where, detail, ts, since)
         least, factor, unit = JUMPS[name]
-        top = max(before)
+        # token gaps come in steps of the histogram's bounds: one odd look must not hide what follows
+        top = sorted(before)[int(USUAL * len(before))] if name == "gap" else max(before)
         if min(recent) <= factor * top or min(recent) - top < least:
             return None
         return Alarm("jump", self.where, f"{_middle(recent):.3g} {unit}, {_middle(before):.3g} before", ts, since)
