@@ -70,7 +70,7 @@ TRIES: Final[dict[str, tuple[Try, ...]]] = {
     "prefill.lora": (*_each("max_loras_per_batch", "x2", "x4", "x8", "64", price="memory",
                             risk="adapters take device memory"), *_SERVERS),
     "decode.batch-growth": (*_LESS, *_SERVERS),
-    "decode.prefill-interference": (*_MIXED, *_CHUNK, *_each("prefill_decode_interval", "4", "16")),
+    "decode.prefill-interference": (*_MIXED, *_CHUNK, *_each("prefill_decode_interval", "4", "16"), *_SERVERS),
     "memory.saturation": (*_RESERVE, *_POOL, *_SERVERS),
     "memory.retraction-storm": (*_CAREFUL, *_LESS, *_POOL, *_SERVERS),
     "memory.pool-misconfigured": (

@@ -34,7 +34,7 @@ FEWEST_IN_WINDOW: Final = 30
 REPEATS: Final = 5
 HURT_BY: Final = 1.25
 """From this ratio to the good time on a figure counts as hurt."""
-# Cause or layer → the figure it hurts, where no good time tells; everything else waits for its first token.
+# Cause or layer → the figure it hurts by its nature; everything else waits for its first token.
 HURT: Final = {"decode": Objective("tpot_s", "p90"), "memory.retraction-storm": Objective("e2e_s", "p90")}
 SHOWN_PREFIXES: Final = frozenset({"hashes", "groups", "keys"})
 """Evidence that tells which prompts share a prefix, not only how much each found."""
@@ -81,20 +81,23 @@ def unseen_prefixes(cause: str) -> Decision:
 def objective_for(
     basis: Basis, cause: str, limits: Sequence[Limit], bad: NDArray[np.int64] | None, good: NDArray[np.int64] | None
 ) -> Objective:
-    """What a change has to improve: goodput with limits, else the figure whose 90th percentile the incident raised most
-    over the good time, as observed."""
+    """What a change has to improve: goodput with limits, else the figure that such a cause hurts where the incident did
+    raise it, else the one whose 90th percentile it raised most over the good time, as observed."""
     if limits:
         return Objective("goodput")
+    usual = HURT.get(cause, HURT.get(cause.partition(".")[0], WAITS))
     if basis.traffic is not None and bad is not None and good is not None:
         ratios: dict[str, float] = {}
         for metric in ("ttft_s", "tpot_s", "e2e_s"):
             now, then = (statistic(basis.traffic.observed[metric][rows], "p90") for rows in (bad, good))
             if now == now and then > 0:
                 ratios[metric] = now / then
+        if usual is not WAITS and ratios.get(usual.metric, 0.0) >= HURT_BY:
+            return usual
         worst = max(ratios, key=lambda metric: ratios[metric], default="")
         if worst and ratios[worst] >= HURT_BY:
             return Objective(worst, "p90")
-    return HURT.get(cause, HURT.get(cause.partition(".")[0], WAITS))
+    return usual
 
 
 def rows_within(basis: Basis, window: tuple[float, float] | None) -> NDArray[np.int64] | None:
