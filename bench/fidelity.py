@@ -241,7 +241,7 @@ def less() -> list[str]:
             inside, bounded = inside + mine, bounded + all_mine
             out.append(f"| {how} | {name} | {' | '.join(cells)} | {mine} of {all_mine} |")
             print(out[-1], flush=True)
-        out.append(f"| {how} | all runs | | | | | {inside} of {bounded} ({inside / bounded:.0%}) |")
+        out.append(f"| {how} | all runs | | | | | {inside} of {bounded} ({inside / bounded:.1%}) |")
         print(out[-1], flush=True)
     return out
 

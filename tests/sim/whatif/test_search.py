@@ -1,7 +1,10 @@
 """The search: bounds read and refused, the same settings every time, within the bounds, better than the base."""
 
+import sys
+
 import pytest
 
+from ridgeline.model.errors import InputError
 from ridgeline.sim.settings import SettingError
 from ridgeline.sim.whatif.compare import objective_of
 from ridgeline.sim.whatif.search import bounds_of, searched
@@ -39,3 +42,10 @@ def test_bounds_within_which_nothing_runs_are_refused() -> None:
     basis = made_basis(50)
     with pytest.raises(SettingError, match="no setting within them"):
         searched(basis, Variant((), basis.settings), ("page_size=50000:60000",), (), objective_of(None, ()), 3, 0)
+
+
+def test_without_optuna_one_line_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "optuna", None)
+    basis = made_basis(20)
+    with pytest.raises(InputError, match=r"pip install 'ridgeline\[search\]'"):
+        searched(basis, Variant((), basis.settings), ("max_running_requests=4:8",), (), objective_of(None, ()), 2, 0)
