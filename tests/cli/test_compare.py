@@ -138,3 +138,16 @@ def test_a_prometheus_range_is_compared_with_itself_by_windows(tmp_path: Path) -
     found = json.loads(out)
     ttft = next(f for f in found["figures"] if f["name"] == "ttft_mean")
     assert found["verdict"] == "improved" and ttft["basis"] == "histograms" and ttft["ratio"] < 0.6
+
+
+def test_a_capture_counts_for_its_own_time_only(files: dict[str, Path], tmp_path: Path) -> None:
+    """Its logs reach back into the incident; the verdict on AFTER must not."""
+    for name in ("slow", "good"):
+        subprocess.run([sys.executable, "-m", "ridgeline", "ingest", files[name], "-o", tmp_path / name, "--quiet"],
+                       check=True, timeout=60)  # fmt: skip
+    (tmp_path / "good" / ".capture.json").write_text('{"from_ts": 1796000300.0, "to_ts": 1796000500.0}')
+    status, out, err = run(tmp_path / "slow", tmp_path / "good", "--format", "json")
+    found = json.loads(out)
+    assert status == 0, err
+    assert 600 < next(f for f in found["figures"] if f["name"] == "ttft_mean")["after"]["n"] < 1000
+    assert any("only the time of its capture" in note for note in found["notes"])

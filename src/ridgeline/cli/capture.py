@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
+import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
@@ -81,7 +82,7 @@ def capture(
     import asyncio
 
     from ridgeline.live.capture import capture as run
-    from ridgeline.live.seal import begin
+    from ridgeline.live.seal import begin, note
     from ridgeline.model.errors import InputError
 
     if seal is not None:
@@ -91,9 +92,13 @@ def capture(
     if output is None:
         raise InputError("-o is missing: name the folder to write")
     plan = _plan(urls, logs, for_, every, otlp, prometheus, from_, to, step, raise_logging, allow_host, tz)
-    about = {"schema": "ridgeline.capture/1", "urls": list(urls), "logs": len(logs)}
+    about: dict[str, Any] = {"schema": "ridgeline.capture/1", "urls": list(urls), "logs": len(logs)}
+    if plan.past is None:
+        about["from_ts"] = time.time()  # followed logs reach further back than what was captured
     raw = begin(output, about)
     outcome = asyncio.run(run(plan, output, raw, about, _say(quiet)))
+    if plan.past is None:
+        note(output, {**about, "to_ts": time.time()})
     if outcome.trouble is not None:
         print(f"ridgeline: {outcome.trouble}; it is not sealed: ridgeline capture --seal {output}", file=sys.stderr)
         return 1

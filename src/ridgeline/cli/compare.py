@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from ridgeline.model.comparison import Comparison
+    from ridgeline.model.diagnosis import Window
     from ridgeline.verdict.evidence import Side
 
 Format = Literal["text", "json", "md"]
@@ -90,7 +91,26 @@ def _side(name: str, source: str, window: str | None, tz: str | None, year: int 
 
     with progress(quiet) as on_progress:
         view = open_sources([source], tz=zone_of(tz), year=year, on_progress=on_progress)
-    return Side(name, view, window_of(window, zone_of(tz), day_of(view)) if window else None)
+    if window:
+        return Side(name, view, window_of(window, zone_of(tz), day_of(view)))
+    captured = _captured(source)
+    return Side(
+        name, view, captured, "only the time of its capture, not what its logs held before" if captured else None
+    )
+
+
+def _captured(source: str) -> Window | None:
+    """When a folder of `ridgeline capture` was recorded; None for anything else."""
+    import json
+    from pathlib import Path
+
+    from ridgeline.model.diagnosis import Window
+
+    try:
+        known = json.loads((Path(source) / ".capture.json").read_bytes())
+        return Window(float(known["from_ts"]), float(known["to_ts"]))
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
 
 
 def _diagnosed(incident: str, sides: list[Side], *, with_baseline: bool) -> list[Side]:
