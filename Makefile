@@ -1,4 +1,4 @@
-# Two commands matter: `make demo` runs the main job on evidence that ships here, `make test` runs the whole suite.
+# Two commands matter: `make demo` records an incident and runs the main job on it, `make test` runs the whole suite.
 # Each sets itself up; nothing but Python 3.11+ and make is needed.
 PYTHON ?= python3
 CORE := .venv-core
@@ -7,7 +7,9 @@ DEV := .venv
 .PHONY: demo test lint warm clean
 
 demo: $(CORE)/ready
-	@$(CORE)/bin/ridgeline diagnose examples/incident; status=$$?; test $$status -eq 2 || exit 1
+	@rm -rf demo
+	@$(CORE)/bin/ridgeline lab record routing.hot-key -o demo/incident --seed 7
+	@$(CORE)/bin/ridgeline decide demo/incident; status=$$?; test $$status -eq 2 || exit 1
 
 test: $(DEV)/ready
 	$(DEV)/bin/python -m pytest
@@ -23,6 +25,7 @@ warm: $(CORE)/ready
 $(CORE)/ready: pyproject.toml
 	$(PYTHON) -m venv $(CORE)
 	$(CORE)/bin/python -m pip install --quiet --disable-pip-version-check -e .
+	$(CORE)/bin/python -m ridgeline.sim.warm
 	@touch $@
 
 $(DEV)/ready: pyproject.toml

@@ -3,7 +3,7 @@
     python docs/sessions.py [FILE…]
 
 A session is a ```console block of one `$ command` behind a `<!-- session: N lines of output -->` line; longer output
-ends in a line `…`. tests/test_docs.py runs the same commands.
+ends in a line `…`. `N lines of output from TEXT` begins at the first line that begins with TEXT. tests/test_docs.py runs the same commands.
 """
 
 import os
@@ -16,7 +16,7 @@ from typing import Final
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 SESSION: Final = re.compile(
-    r"<!-- session: (?P<lines>\d+) lines of output -->\n```console\n\$ (?P<command>[^\n]+)\n(?P<output>.*?)```\n", re.S
+    r"<!-- session: (?P<lines>\d+) lines of output(?: from (?P<start>[^\n]+?))? -->\n```console\n\$ (?P<command>[^\n]+)\n(?P<output>.*?)```\n", re.S
 )
 
 
@@ -33,9 +33,11 @@ def output_of(command: str) -> str:
     return done.stdout
 
 
-def shown(output: str, most: int) -> str:
-    """The first lines, without trailing blanks."""
+def shown(output: str, most: int, start: str | None = None) -> str:
+    """The first lines (of those from ``start`` on), without trailing blanks."""
     lines = [line.rstrip() for line in output.strip("\n").split("\n")]
+    if start is not None:
+        lines = lines[next(at for at, line in enumerate(lines) if line.startswith(start)) :]
     return "\n".join(lines[:most] + (["…"] if len(lines) > most else [])) + "\n"
 
 
@@ -43,9 +45,8 @@ def refreshed(text: str) -> str:
     """The same page with every session run again."""
 
     def again(match: re.Match[str]) -> str:
-        most, command = int(match["lines"]), match["command"]
-        body = shown(output_of(command), most)
-        return f"<!-- session: {most} lines of output -->\n```console\n$ {command}\n{body}```\n"
+        body = shown(output_of(match["command"]), int(match["lines"]), match["start"])
+        return f"{match[0].partition('```console')[0]}```console\n$ {match['command']}\n{body}```\n"
 
     return SESSION.sub(again, text)
 

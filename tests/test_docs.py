@@ -12,11 +12,12 @@ from ridgeline.cli import VERBS
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "docs"))
+import reference  # noqa: E402
 from sessions import SESSION, output_of, shown  # noqa: E402
 
-PAGES: Final = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
+PAGES: Final = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 SESSIONS: Final = [
-    (page.name, int(m["lines"]), m["command"], m["output"])
+    (page.name, int(m["lines"]), m["start"], m["command"], m["output"])
     for page in PAGES
     for m in SESSION.finditer(page.read_text(encoding="utf-8"))
 ]
@@ -26,9 +27,13 @@ def test_there_are_sessions() -> None:
     assert len(SESSIONS) >= 6
 
 
-@pytest.mark.parametrize(("page", "lines", "command", "output"), SESSIONS, ids=[f"{s[0]}-{s[2]}" for s in SESSIONS])
-def test_a_session_shows_what_the_command_prints(page: str, lines: int, command: str, output: str) -> None:
-    assert shown(output_of(command), lines) == output, f"run `python docs/sessions.py {page}`"
+@pytest.mark.parametrize(
+    ("page", "lines", "start", "command", "output"), SESSIONS, ids=[f"{s[0]}-{s[3]}" for s in SESSIONS]
+)
+def test_a_session_shows_what_the_command_prints(
+    page: str, lines: int, start: str | None, command: str, output: str
+) -> None:
+    assert shown(output_of(command), lines, start) == output, f"run `python docs/sessions.py {page}`"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
@@ -51,3 +56,9 @@ def test_every_verb_has_help_with_every_option_told(verb: str) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert len(done.stdout) > 200
+
+
+def test_the_reference_is_the_programs_own() -> None:
+    made = reference.pages()
+    there = {str(p.relative_to(reference.HOME)): p.read_text(encoding="utf-8") for p in reference.HOME.rglob("*.md")}
+    assert there == made, "run `python docs/reference.py`"
