@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,10 +20,21 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, 
     return int(left.value.code or 0), out, err
 
 
-def test_a_lowered_cap_is_raised_again_and_the_harm_is_gone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    case = make_case("queue.running-cap/deploy")
-    truth = record(case, tmp_path / "evidence")
-    assert run(capsys, "ingest", str(tmp_path / "evidence"), "-o", str(tmp_path / "bundle"), "--quiet")[0] == 0
+CASE = make_case("queue.running-cap/deploy")
+
+
+@pytest.fixture(scope="module")
+def evidence(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
+    """The recorded incident, and its truth."""
+    folder = tmp_path_factory.mktemp("lab") / "evidence"
+    return folder, record(CASE, folder)
+
+
+def test_a_lowered_cap_is_raised_again_and_the_harm_is_gone(
+    evidence: tuple[Path, dict[str, Any]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, truth = evidence
+    assert run(capsys, "ingest", str(folder), "-o", str(tmp_path / "bundle"), "--quiet")[0] == 0
     status, out, _ = run(capsys, "decide", str(tmp_path / "bundle"), "--format", "json", "--jobs", "1")
     told = json.loads(out)
     kept = json.loads((tmp_path / "bundle" / "decision.json").read_text())
@@ -33,7 +45,7 @@ def test_a_lowered_cap_is_raised_again_and_the_harm_is_gone(tmp_path: Path, caps
     assert rung["state"] == "answered" and rung["answer"] == told["sentence"]
     gain = told["gain"]
     assert gain["low"] <= gain["delta"] <= gain["high"] < 0
-    after = figures(play(replace(case, changed=tuple(told["change"]["settings"].items()))))
+    after = figures(play(replace(CASE, changed=tuple(told["change"]["settings"].items()))))
     twin, before = truth["harm"]["twin"]["ttft_p95_s"], truth["harm"]["case"]["ttft_p95_s"]
     assert after["ttft_p95_s"] - twin < 0.2 * (before - twin)
 
@@ -53,9 +65,10 @@ def test_nothing_wrong_is_left_alone(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert status == 0 and told["verdict"] == "healthy" and told["worth_touching"] is False
 
 
-def test_a_cause_without_traffic_says_what_is_missing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    record(make_case("queue.running-cap"), tmp_path / "evidence")
-    log = next((tmp_path / "evidence").rglob("server.log"))
+def test_a_cause_without_traffic_says_what_is_missing(
+    evidence: tuple[Path, dict[str, Any]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = next(evidence[0].rglob("server.log"))
     status, out, _ = run(capsys, "decide", str(log), "--format", "json")
     told = json.loads(out)
     assert status == 3 and told["verdict"] in ("no-traffic", "inconclusive", "not-trusted")
