@@ -63,10 +63,10 @@ def format_pages() -> dict[str, str]:
         module = importlib.import_module(reader.__module__)
         package = importlib.import_module(reader.__module__.rpartition(".")[0])
         said = [inspect.getdoc(module), inspect.getdoc(package) if package.__name__ != "ridgeline.signals" else None]
-        where = reader.__module__.replace(".", "/")
+        where = Path(inspect.getfile(module)).relative_to(ROOT).as_posix()
         words = "\n\n".join(text for text in said if text)
         pages[f"formats/{kind}.md"] = (
-            f"# {kind}\n\n{words}\n\nRead by [{where}.py](../../../src/{where}.py). `ridgeline sources FILE` shows "
+            f"# {kind}\n\n{words}\n\nRead by [{where}](../../../{where}). `ridgeline sources FILE` shows "
             f"whether a file is taken for it; `--unread` lists every line that was not understood.\n\n{MADE}\n"
         )
     return pages
