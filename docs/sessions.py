@@ -3,7 +3,8 @@
     python docs/sessions.py [FILE…]
 
 A session is a ```console block of one `$ command` behind a `<!-- session: N lines of output -->` line; longer output
-ends in a line `…`. `N lines of output from TEXT` begins at the first line that begins with TEXT. tests/test_docs.py runs the same commands.
+ends in a line `…`. `N lines of output from TEXT` begins at the first line that begins with TEXT.
+tests/test_docs.py runs the same commands.
 """
 
 import os
@@ -16,7 +17,9 @@ from typing import Final
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 SESSION: Final = re.compile(
-    r"<!-- session: (?P<lines>\d+) lines of output(?: from (?P<start>[^\n]+?))? -->\n```console\n\$ (?P<command>[^\n]+)\n(?P<output>.*?)```\n", re.S
+    r"<!-- session: (?P<lines>\d+) lines of output(?: from (?P<start>[^\n]+?))? -->\n"
+    r"```console\n\$ (?P<command>[^\n]+)\n(?P<output>.*?)```\n",
+    re.S,
 )
 
 

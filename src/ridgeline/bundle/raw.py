@@ -1,5 +1,7 @@
 """What the readers gave, as views `raw_<table>` with every column of the table, over memory or part files."""
 
+import os
+import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
@@ -22,14 +24,15 @@ SQL_TYPES: Final = {
 
 
 def connect(folder: Path | None = None, memory: str = "1GB") -> duckdb.DuckDBPyConnection:
-    """An in-memory database that spills into `folder` where one is given; two threads, UTC, rows in their order."""
+    """An in-memory database that spills into `folder`, else into the temporary folder; two threads, UTC, rows in their order."""
     con = duckdb.connect(":memory:")
     con.execute("SET GLOBAL TimeZone = 'UTC'")
     con.execute("SET threads = 2")
     con.execute("SET enable_progress_bar = false")  # it would write into our output
     con.execute(f"SET memory_limit = {literal(memory)}")
-    if folder is not None:
-        con.execute(f"SET temp_directory = {literal(str(folder / 'duckdb'))}")
+    # without a place of its own it would spill into the user's working folder; it makes and removes the place itself
+    spill = folder / "duckdb" if folder is not None else Path(tempfile.gettempdir()) / f"ridgeline-duckdb-{os.getpid()}"
+    con.execute(f"SET temp_directory = {literal(str(spill))}")
     return con
 
 
