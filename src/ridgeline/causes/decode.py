@@ -142,7 +142,16 @@ CAUSES: Final = (
             Twin("routing.hot-key", must("slow_rank_ratio", ">=", 1.3)),
             Twin("routing.token-skew", must("slow_rank_ratio", ">=", 1.3)),
         ),
-        explains=("routing.hot-key", "routing.token-skew", "queue.burst", "decode.regression"),
+        explains=(
+            "routing.hot-key",
+            "routing.token-skew",
+            "queue.burst",
+            "queue.running-cap",
+            "queue.arrival-overload",
+            "memory.saturation",
+            "decode.regression",
+            "decode.batch-growth",
+        ),
         scope_by=("dp_rank",),
         remedies=(
             Remedy("mitigate-now", "take the rank out of rotation", None, False, "its share of capacity"),

@@ -75,7 +75,7 @@ CAUSES: Final = (
             helps("slice_share", "<", 0.4, part="queue"),
         ),
         absent=(
-            never("group_ratio", ">=", 3, attribute="schema", what="before_prefill"),
+            never("grammar_wait", "is", True),
             never("tokens_stop", "is", True),
             never("streams_paused", "is", True),
         ),

@@ -231,7 +231,14 @@ CAUSES: Final = (
             helps("ceiling_loss", ">=", 0.3),
             helps("orphan_outputs", ">=", 5),
         ),
-        absent=(never("usage_when_queued", ">=", 0.9), never("over_reserved", "is", True)),
+        absent=(
+            never("usage_when_queued", ">=", 0.9),
+            never("over_reserved", "is", True),
+            never("adapters_limit", "is", True),
+            never("unfittable", "is", True),
+            never("behind_giants", "is", True),
+            never("stands_still", "is", True),
+        ),
         twins=(Twin("queue.running-cap", must("slots_held", "is", True)),),
         explains=("queue.running-cap", "client.cancelled", "queue.arrival-overload", "queue.burst"),
         remedies=(

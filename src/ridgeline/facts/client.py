@@ -66,10 +66,15 @@ def generator_lag_s(view: View) -> Fact:
     return found(view, typical, "s", n, cites, p95=rounded(p95), lag=rounded(typical))
 
 
+# From dispatch on a request waits for the scheduler, whose loop is as long as the batch it runs: where the stamp is
+# known, only what lies before it is the API server's.
 BLOCKED: Final = """
 WITH rows AS (
-    SELECT received_ts AS ts, coalesce(pre_queue_s, queued_ts - received_ts) AS before_s, source, line FROM asks
-    WHERE received_ts IS NOT NULL AND coalesce(pre_queue_s, queued_ts - received_ts) >= 0 AND NOT coalesce(probe, false)
+    SELECT received_ts AS ts, coalesce(dispatched_ts - received_ts, pre_queue_s, queued_ts - received_ts) AS before_s,
+        source, line
+    FROM asks
+    WHERE received_ts IS NOT NULL AND coalesce(dispatched_ts - received_ts, pre_queue_s, queued_ts - received_ts) >= 0
+        AND NOT coalesce(probe, false)
         AND coalesce(state, 'finished') = 'finished'
         AND ($since::DOUBLE IS NULL OR received_ts >= $since) AND ($until::DOUBLE IS NULL OR received_ts <= $until)
 ),

@@ -114,6 +114,12 @@ def ceiling_loss(view: View) -> Fact:
     return found(view, value, "share", n, cites, early=early, late=late, usage=rounded(usage), loss=rounded(value))
 
 
+RAN: Final = """
+SELECT count(*) AS n, quantile_cont(busy, 0.9) AS most FROM lane
+WHERE busy IS NOT NULL AND ($since::DOUBLE IS NULL OR ts >= $since) AND ($until::DOUBLE IS NULL OR ts <= $until)
+"""
+
+
 def slots_held(view: View) -> Fact:
     """Whether slots stay taken by requests nobody waits for: outputs without an owner, or a sinking ceiling."""
     orphans = orphan_outputs(view)
@@ -122,8 +128,14 @@ def slots_held(view: View) -> Fact:
     loss = ceiling_loss(view)
     if loss.value is None:
         return loss if orphans.value is None else restated(orphans, False, "", "orphans.none")
-    usage = dict(loss.statement.figures)["usage"]
-    return restated(loss, bool(loss.value >= 0.3 and usage is not None and usage < 0.5), "", "ceiling.fell")
+    told = dict(loss.statement.figures)
+    empty, late = told["usage"] is not None and told["usage"] < 0.5, told["late"]
+    if view.baseline is not None and empty and loss.value < 0.3:
+        # Those that were lost before the queue stood: fewer run now beside a queue than ran then without one.
+        n, then = ready(view).one(RAN, bounds(view.window(view.baseline, None)))
+        if n >= 12 and then and late <= 0.7 * then:
+            return restated(loss, True, "", "ceiling.fell", early=rounded(then), loss=rounded(1 - late / then))
+    return restated(loss, bool(loss.value >= 0.3 and empty), "", "ceiling.fell")
 
 
 def killed(view: View) -> Fact:

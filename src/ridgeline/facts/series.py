@@ -24,7 +24,8 @@ WITH asked AS (
 ),
 -- What only the client sees: its own delay before it sends, and the way through whatever stands before the engine.
 sent AS (
-    SELECT r.received_ts AS ts, r.ttft_s, coalesce(r.dispatched_ts - r.received_ts, a.number) AS send_lag_s
+    SELECT r.received_ts AS ts, r.ttft_s, r.itl_max_s AS gap_s,
+        coalesce(r.dispatched_ts - r.received_ts, a.number) AS send_lag_s
     FROM records r LEFT JOIN request_attrs a ON a.source = r.source AND a.line = r.line AND a.name = 'send_lag_s'
     WHERE (r.role = 'client' OR r.kind = 'client') AND r.received_ts IS NOT NULL
 ),
@@ -47,6 +48,7 @@ raw AS (
             AND NOT EXISTS (SELECT 1 FROM asked WHERE hit_share IS NOT NULL)
     UNION ALL SELECT 'client_ttft_s', ts, ttft_s, 0.9 FROM sent
     UNION ALL SELECT 'send_lag_s', ts, send_lag_s, 0.9 FROM sent
+    UNION ALL SELECT 'gap_s', ts, gap_s, 0.5 FROM sent
 ),
 span AS (SELECT min(ts) AS lo, max(ts) AS hi FROM raw WHERE value IS NOT NULL),
 sized AS (
@@ -65,7 +67,7 @@ SELECT what, list(ts ORDER BY ts), list(value ORDER BY ts) FROM binned GROUP BY 
 """
 WORSE: Final = {
     "waiting": 1, "ttft_s": 1, "tpot_s": 1, "e2e_s": 1, "hit_share": -1, "accept_length": -1, "client_ttft_s": 1,
-    "send_lag_s": 1, "cut_short": 1, "step_s": 1, "line_hit_share": -1,
+    "send_lag_s": 1, "cut_short": 1, "step_s": 1, "gap_s": 1, "line_hit_share": -1,
 }  # fmt: skip
 
 

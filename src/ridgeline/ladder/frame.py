@@ -19,7 +19,7 @@ DOUBT: Final = 0.05  # of one among stairs, where its strength is clear
 SURE: Final = 1e-6  # a shift within the spread of its sides (latency tails under load) needs this p-value
 SMALL: Final = {
     "waiting": 2.0, "ttft_s": 0.05, "tpot_s": 0.002, "e2e_s": 0.1, "hit_share": 0.1, "accept_length": 0.1,
-    "client_ttft_s": 0.1, "send_lag_s": 0.2, "cut_short": 0.02, "step_s": 0.005, "line_hit_share": 0.1,
+    "client_ttft_s": 0.1, "send_lag_s": 0.2, "cut_short": 0.02, "step_s": 0.005, "gap_s": 0.1, "line_hit_share": 0.1,
 }  # fmt: skip
 
 

@@ -5,18 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from ridgeline.bundle.view import View
 from ridgeline.causes import LAYERS
 from ridgeline.causes.sign import HINT
+from ridgeline.facts.change import change
+from ridgeline.facts.series import span
 from ridgeline.ladder.book import Book
 from ridgeline.ladder.judge import Judgement
 from ridgeline.ladder.symptom import UNSEEN, Asked
-from ridgeline.model.diagnosis import Finding
+from ridgeline.model.diagnosis import Finding, Window
 from ridgeline.model.fact import Fact, Statement
 
 ENOUGH_POINTS: Final = 5
 ENOUGH_RATES: Final = 3
 AMPLE_POINTS: Final = 60  # fewer load points are too few for a change to have shown
 PD_QUEUES: Final = ("bootstrap", "inflight", "prealloc")
+CREPT: Final = 1.4  # times the 95th percentile of the first third
+CREPT_REQUESTS: Final = 100
 PD_BACKLOG: Final = 10  # requests at once in one of these queues: something held them
 
 
@@ -46,7 +51,7 @@ def healthy(book: Book, asked: Asked, judged: Sequence[Judgement]) -> tuple[bool
         ("pool-full", peak.value is None or peak.value < 0.97),
         ("events", events.value == 0),
         ("unread-errors", errors.value == 0),
-        ("worse", all(f.value is None or f.value < 1.5 for f in worse)),
+        ("worse", all(f.value is None or f.value < 1.5 for f in worse) and not crept(book.view)),
         ("pd-queues", max(apart) < PD_BACKLOG),
         ("errors", outcomes.value is None or outcomes.value < 0.01),
         ("symptom-unseen", not unseen),
@@ -60,6 +65,20 @@ def healthy(book: Book, asked: Asked, judged: Sequence[Judgement]) -> tuple[bool
     )
     against = next((name for name, good in checks if not good), "")
     return not against, tuple(f for f in facts if f.value is not None), against
+
+
+def crept(view: View) -> bool:
+    """Whether slow requests of the last third are clearly slower than those of the first, where no moment was found.
+
+    A change too gentle to have an onset is no incident that can be framed, and no clean bill either.
+    """
+    reach = span(view) if view.incident is None and view.baseline is None else None
+    if reach is None:
+        return False
+    third = (reach[1] - reach[0]) / 3
+    later = view.window(Window(reach[1] - third, reach[1]), Window(reach[0], reach[0] + third))
+    moved = [change(later, "seconds", what=what, q=0.95) for what in ("ttft_s", "e2e_s", "tpot_s")]
+    return any(f.value is not None and f.n >= CREPT_REQUESTS and f.value >= CREPT for f in moved)
 
 
 def _lacks_a_change(j: Judgement, asked: Asked, points: Fact) -> bool:
