@@ -91,7 +91,7 @@ def decide(
         raise InputError(str(error)) from error
     warm(say=not quiet)
     with watched(sources, for_="60s", label=label, tz=tz, year=year, quiet=quiet) as view:
-        incident, good = windows_of(view, from_, to, baseline, tz)
+        incident, good = windows_of(view, from_, to, baseline, tz, sources)
         found = diagnose(view, symptom, incident=incident, baseline=good, sources=sources)
         decision = decided(view, found, limits, repeat, seed, jobs, quiet)
         found = answered(found, decision)

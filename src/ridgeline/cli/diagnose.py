@@ -65,7 +65,7 @@ def diagnose(
     from ridgeline.ladder.diagnose import diagnose as run
 
     with watched(sources, for_=for_, label=label, tz=tz, year=year, quiet=quiet) as view:
-        incident, good = windows_of(view, from_, to, baseline, tz)
+        incident, good = windows_of(view, from_, to, baseline, tz, sources)
         diagnosis = run(view, symptom, incident=incident, baseline=good, sources=sources)
         if not quiet:
             show(diagnosis, view, format, lang)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from datetime import UTC, datetime, time, tzinfo
 from typing import TYPE_CHECKING, Final
 
@@ -52,16 +53,20 @@ def window(text: str, zone: tzinfo | None, day: datetime | None) -> Window:
 
 
 def windows_of(
-    view: View, start: str | None, end: str | None, baseline: str | None, tz: str | None
+    view: View, start: str | None, end: str | None, baseline: str | None, tz: str | None, sources: Sequence[str] = ()
 ) -> tuple[Window | None, Window | None]:
-    """(incident, baseline) as given; an open end is the evidence's own."""
+    """(incident, baseline) as given; an open end is the evidence's own.
+
+    Where none is given, those a bundle among ``sources`` was sealed or diagnosed under by hand.
+    """
     from ridgeline.cli.sources import zone_of
+    from ridgeline.cli.stored import as_stored
     from ridgeline.facts.series import span
     from ridgeline.model.diagnosis import Window
     from ridgeline.model.errors import InputError
 
     if start is None and end is None and baseline is None:
-        return None, None
+        return as_stored(sources)[1:]
     zone, reach = zone_of(tz), span(view)
     seen = _seen(view) or reach
     day = _moment_of((reach or seen or (None,))[0])

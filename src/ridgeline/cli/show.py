@@ -75,7 +75,7 @@ def show(
     if lines < 0:
         raise InputError(f"--lines {lines}: is below zero; give how many source lines to print at most")
     with watched(sources, for_="60s", label=label, tz=tz, year=year, quiet=quiet) as view:
-        incident, good = windows_of(view, from_, to, baseline, tz)
+        incident, good = windows_of(view, from_, to, baseline, tz, sources)
         diagnosis = diagnose(view, symptom, incident=incident, baseline=good, sources=sources)
         known = dict(diagnosis.evidence)
         if evidence.upper() not in known:
