@@ -77,7 +77,7 @@ def main() -> None:
             lines.append(row(one(fault.id, seed)))
             print(lines[-1], flush=True)
     if "--write" in sys.argv:
-        from fidelity import write  # type: ignore[import-not-found]
+        from fidelity import write
 
         write("decide", lines)
 

@@ -38,7 +38,11 @@ GROUPS_SQL: Final = """
     WHERE name = 'prefix_group' AND number IS NOT NULL
     GROUP BY request
 """
-HASHES_SQL: Final = "SELECT rid, grain, hashes FROM prompts WHERE hashes IS NOT NULL AND grain > 0 AND unit = 'tokens'"
+HASHES_SQL: Final = """
+    SELECT rid, grain, hashes
+    FROM prompts
+    WHERE hashes IS NOT NULL AND grain > 0 AND unit IS DISTINCT FROM 'chars'
+"""
 CONTEXT_SQL: Final = "SELECT max(context_len), max(engine) FROM servers"
 
 BOOTS_SQL: Final = "SELECT DISTINCT boot_ts FROM servers WHERE boot_ts IS NOT NULL ORDER BY boot_ts DESC"

@@ -91,11 +91,13 @@ def fidelity(
     members = [simulated(traffic, member, runner)[1] for member in refits(traffic, best, train, runner, known, seed)]
     thin = best.requests < FEW or best.evidence != STAMPS
     steady = min(speed_spread(traffic, run, best, train), MOST_SPREAD)
-    if thin:
-        steady = max(steady, THIN_SPREAD)
     # a server as fast and as slow as its own training part makes likely
     wide = 1 + DEVIATIONS * steady
     speeds = [simulated(traffic, paced(best, factor), runner)[1] for factor in (1 / wide, wide)]
+    further: list[dict[str, Floats]] = []
+    if thin and steady < THIN_SPREAD:
+        wide = 1 + DEVIATIONS * THIN_SPREAD
+        further = [simulated(traffic, paced(best, factor), runner)[1] for factor in (1 / wide, wide)]
     speeds += [simulated(traffic, f, runner)[1] for f in found[1:] if could_be(f, best)]
     earlier = drift(traffic, best, train, runner, known)
     beyond = outside(run.steps, run.last, train, test)
@@ -103,18 +105,20 @@ def fidelity(
     step_s = float(spans.sum() / max(run.steps.features[:, 0].sum(), 1.0))
     stretch = (1 + beyond) * (THIN_STRETCH if thin else 1.0)
     answer: dict[str, dict[str, Figure]] = {}
+    judged: dict[str, dict[str, Figure]] = {}
     for metric in METRICS:
         seen_values, guess = observed_and_predicted(traffic, predicted, test, metric)
-        bounded: tuple[Floats, Floats] | None = None
+        bounded: list[tuple[Floats, Floats] | None] = [None, None]
         if guess is not None:
             again = [observed_and_predicted(traffic, m, test, metric)[1] for m in members]
-            pace = [observed_and_predicted(traffic, m, test, metric)[1] for m in speeds]
-            bounded = bounds(
-                guess, [g for g in again if g is not None], [g for g in pace if g is not None], earlier.get(metric),
-                stretch, 0.0 if metric == "tpot_s" else step_s,
-            )  # fmt: skip
-        answer[metric] = figures(seen_values, guess, bounded)
-    trust, why = judge(answer, assumed)
+            least = 0.0 if metric == "tpot_s" else step_s
+            for k, group in enumerate((speeds, [*speeds, *further])):
+                pace = [observed_and_predicted(traffic, m, test, metric)[1] for m in group]
+                bounded[k] = bounds(guess, [g for g in again if g is not None], [g for g in pace if g is not None],
+                                    earlier.get(metric), stretch, least)  # fmt: skip
+        # thin evidence widens what is said of a figure, and is no reason by itself to distrust one that fits
+        judged[metric], answer[metric] = (figures(seen_values, guess, pair) for pair in bounded)
+    trust, why = judge(judged, assumed)
     return Fidelity(
         split, best, is_pipelined(best.settings), answer, trust, why, len(train), int(traffic.measured[test].sum()),
         beyond, steady,
