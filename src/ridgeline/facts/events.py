@@ -115,7 +115,7 @@ def ceiling_loss(view: View) -> Fact:
 
 
 RAN: Final = """
-SELECT count(*) AS n, quantile_cont(busy, 0.9) AS most FROM lane
+SELECT count(*) AS n, quantile_cont(busy, 0.9) AS most, arg_max(cap, ord) AS cap FROM lane
 WHERE busy IS NOT NULL AND ($since::DOUBLE IS NULL OR ts >= $since) AND ($until::DOUBLE IS NULL OR ts <= $until)
 """
 
@@ -130,9 +130,13 @@ def slots_held(view: View) -> Fact:
         return loss if orphans.value is None else restated(orphans, False, "", "orphans.none")
     told = dict(loss.statement.figures)
     empty, late = told["usage"] is not None and told["usage"] < 0.5, told["late"]
+    _n, _most, cap = ready(view).one(RAN, bounds(view))
+    if cap is not None and late > 0.7 * cap:
+        # At a limit that is stated, however low, none is lost.
+        return restated(loss, False, "", "ceiling.fell")
     if view.baseline is not None and empty and loss.value < 0.3:
         # Those that were lost before the queue stood: fewer run now beside a queue than ran then without one.
-        n, then = ready(view).one(RAN, bounds(view.window(view.baseline, None)))
+        n, then, _cap = ready(view).one(RAN, bounds(view.window(view.baseline, None)))
         if n >= 12 and then and late <= 0.7 * then:
             return restated(loss, True, "", "ceiling.fell", early=rounded(then), loss=rounded(1 - late / then))
     return restated(loss, bool(loss.value >= 0.3 and empty), "", "ceiling.fell")

@@ -54,6 +54,8 @@ def diagnose(
     verdict: Verdict = "finding"
     if not findings:
         well, facts, against = healthy(book, wanted, judged)
+        if well and framed.how == "change-point":
+            well, against = False, "worse"  # something users feel changed, whatever the cause
         verdict = "healthy" if well else "inconclusive"
         book.cite(*facts)
         findings = [] if well else [unknown(book, judged, wanted, against)]
