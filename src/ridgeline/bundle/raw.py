@@ -24,7 +24,7 @@ SQL_TYPES: Final = {
 
 
 def connect(folder: Path | None = None, memory: str = "1GB") -> duckdb.DuckDBPyConnection:
-    """An in-memory database that spills into `folder`, else the temporary one; two threads, UTC, rows in their order."""
+    """An in-memory database that spills into `folder` or the temporary one; two threads, UTC, rows in their order."""
     con = duckdb.connect(":memory:")
     con.execute("SET GLOBAL TimeZone = 'UTC'")
     con.execute("SET threads = 2")
