@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from ridgeline.bundle.view import View
 from ridgeline.facts.make import bounds, found, lacking, restated, rounded
@@ -42,7 +42,7 @@ def head_blocked(view: View) -> Fact:
         return lacking("three scrapes or load answers with times", HOW_IDLE, n)
     if span_s is None:
         return found(view, 0.0, "s", n, ())
-    told = {"least": rounded(least), "most": rounded(most), "place": place or "the server"}
+    told: dict[str, Any] = {"least": rounded(least), "most": rounded(most), "place": place or "the server"}
     return found(view, span_s, "s", n, cites, span_s=rounded(span_s), **told)
 
 

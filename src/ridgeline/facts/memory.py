@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import isfinite
-from typing import Final
+from typing import Any, Final
 
 from ridgeline.bundle.view import View
 from ridgeline.facts.make import bounds, found, lacking, restated, rounded
@@ -346,7 +346,7 @@ def allocation_failures(view: View) -> Fact:
     if not n:
         if not view.one("SELECT count(*) FROM sources WHERE kind IN ('log', 'text')")[0]:
             return lacking("allocation failures", "the server log")
-        nothing = dict.fromkeys(("asked", "free", "evictable", "page", "free_pages"))
+        nothing: dict[str, Any] = dict.fromkeys(("asked", "free", "evictable", "page", "free_pages"))
         return found(view, 0, "events", 0, (), **nothing)
     free_pages = None if free is None or not page else int(free // page)
     return found(

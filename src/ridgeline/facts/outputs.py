@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from ridgeline.bundle.view import View
 from ridgeline.facts.events import corrupt_outputs
@@ -50,8 +50,8 @@ def short_share(view: View) -> Fact:
     if n < 20:
         return lacking("twenty finished requests with their output lengths", HOW_ENDS, n)
     key, _, value = (name or "").partition("=")
-    told = {"hits": hits, "inside": inside, "of": of, "name": name or "all", "usual": rounded(usual)}
-    return found(view, hits / n, "share", n, cites, **told, **({key: value} if value else {}))
+    told: dict[str, Any] = {"hits": hits, "inside": inside, "of": of, "name": name or "all", "usual": rounded(usual)}
+    return found(view, hits / n, "share", n, cites, **(told | ({key: value} if value else {})))
 
 
 def wrong_outputs(view: View) -> Fact:
