@@ -59,3 +59,23 @@ def test_ingest_gives_the_same_tables_and_the_same_diagnosis(tmp_path: Path) -> 
     assert ingest(str(INCIDENT), output=there, quiet=True, on=WHERE) == 0
     assert tables(here) == tables(there)
     assert diagnosis(here) == diagnosis(there)
+
+
+def test_simulate_gives_the_same_figures(tmp_path: Path) -> None:
+    scenario = tmp_path / "s.parquet"
+    made = "scenario poisson --requests 200 --rate 6 --input 1:900 --output 1:90 --seed 3 -o"
+    run(*made.split(), str(scenario))
+    asked = ("simulate", str(scenario), "--vary", "chunked_prefill_size=512,2048", "--repeat", "2", "--format", "json")
+    here, there = run(*asked), run(*asked, "--on", WHERE)
+    assert uncosted(here) == uncosted(there)
+
+
+def run(*arguments: str) -> str:
+    done = subprocess.run([sys.executable, "-m", "ridgeline", *arguments], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def uncosted(text: str) -> list[str]:
+    """The lines but those of what it cost to compute."""
+    return [line for line in text.splitlines() if '"cpu_s"' not in line]

@@ -34,6 +34,7 @@ def simulate(
     output: Annotated[Path | None, Parameter(name=["--out", "-o"])] = None,
     seed: int = 0,
     jobs: int | None = None,
+    on: str | None = None,
     label: tuple[str, ...] = (),
     tz: str | None = None,
     year: int | None = None,
@@ -81,6 +82,8 @@ def simulate(
         Of every random draw.
     jobs
         Processes; by default one for each core. The figures do not depend on it.
+    on
+        local-ray, or ray://HOST:PORT: runs become tasks of that cluster (ray extra). The figures are the same.
     label
         ROLE=FILE or ROLE:NAME=FILE where content does not tell.
     tz
@@ -119,7 +122,7 @@ def simulate(
 
                 ways = searched(basis, ways[0], bounds, limits, objective, trials, seed, policy, on_done)
             found = compare(basis, ways, repeats=repeat, seed=seed, jobs=jobs, limits=limits, objective=objective,
-                            policies=policy, on_done=on_done)  # fmt: skip
+                            policies=policy, on_done=on_done, on=on)  # fmt: skip
         if output is not None:
             write(found, output, policy, seed)
     except (ScenarioError, SettingError) as error:

@@ -50,12 +50,13 @@ def compare(
     basis: Basis, variants: Sequence[Variant], *, repeats: int = 1, seed: int = 0, jobs: int | None = None,
     limits: Sequence[Limit] = (), objective: Objective | None = None, policies: Sequence[str] = (),
     over: NDArray[np.int64] | None = None,
-    on_done: OnDone | None = None,
+    on_done: OnDone | None = None, on: str | None = None,
 ) -> Comparison:  # fmt: skip
     """Run every variant (the first is the base) in every repeat and compare.
 
     The gate judges the settings that the basis ran under; where the base differs from them they are run once more.
-    ``over``: the requests that figures and changes are about (all are simulated); the gate is about all.
+    ``over``: the requests that figures and changes are about (all are simulated); the gate is about all. ``on``: a Ray
+    cluster that runs them.
 
     Raises:
         SettingError: nothing finished before an interrupt.
@@ -71,7 +72,7 @@ def compare(
         checked = extra.get((0, 0))
         if cut:
             raise SettingError("interrupted before anything was simulated")
-    done, interrupted = run_all(work, variants, repeats, jobs, on_done)
+    done, interrupted = run_all(work, variants, repeats, jobs, on_done, on)
     if (0, 0) not in done:
         raise SettingError("interrupted before anything was simulated")
     whole = [r for r in range(repeats) if all((v, r) in done for v in range(len(variants)))]

@@ -10,6 +10,7 @@ from typing import Final
 from ridgeline.sim.service import Hooks
 from ridgeline.sim.whatif.run import Outcome, Work, hooks_of, run
 from ridgeline.sim.whatif.variants import Variant
+from ridgeline.spread.tasks import over
 
 Task = tuple[int, int]  # which variant, which repeat
 WORTH_PROCESSES_S: Final = 3.0
@@ -35,13 +36,31 @@ def one(task: Task) -> Outcome:
     return run(work, variants[task[0]], task[1], hooks)
 
 
+def far(shared: tuple[Work, Sequence[Variant]], task: Task) -> Outcome:
+    """One run as a task of a cluster."""
+    work, variants = shared
+    return run(work, variants[task[0]], task[1], hooks_of(work.policies))
+
+
 def run_all(
-    work: Work, variants: Sequence[Variant], repeats: int, jobs: int | None = None, on_done: OnDone | None = None
-) -> tuple[dict[Task, Outcome], bool]:
-    """Every setting in every repeat, repeat by repeat; and whether an interrupt cut it short (what is done is kept)."""
+    work: Work, variants: Sequence[Variant], repeats: int, jobs: int | None = None, on_done: OnDone | None = None,
+    on: str | None = None,
+) -> tuple[dict[Task, Outcome], bool]:  # fmt: skip
+    """Every setting in every repeat, repeat by repeat; and whether an interrupt cut it short (what is done is kept).
+
+    ``on``: a Ray cluster instead of processes of this machine; the outcomes are the same.
+    """
     tasks = [(which, repeat) for repeat in range(repeats) for which in range(len(variants))]
     tell = on_done or (lambda _done, _all: None)
     done: dict[Task, Outcome] = {}
+    if on is not None:
+        try:
+            for place, outcome in over(on, far, tasks, (work, tuple(variants)), jobs):
+                done[tasks[place]] = outcome
+                tell(len(done), len(tasks))
+        except KeyboardInterrupt:
+            return ordered(done), True
+        return ordered(done), False
     hooks = hooks_of(work.policies)
     processes = min(jobs or os.cpu_count() or 1, len(tasks))
     try:
