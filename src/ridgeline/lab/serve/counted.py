@@ -40,7 +40,7 @@ def live_case(version: str, ranks: int, pd: bool, started_ts: float) -> LiveCase
     """The case the tallies are told of."""
     fault = fault_of("healthy/steady")
     assert fault is not None
-    return LiveCase(fault, 1, version, "small", 1.0, ranks, pd, 1, 1.0, True, started_ts)
+    return LiveCase(fault, 1, version, "small", 1.0, ranks, pd, 1, 1.0, healthy=True, started_ts=started_ts)
 
 
 @dataclass
