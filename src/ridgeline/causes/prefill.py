@@ -49,8 +49,13 @@ CAUSES: Final = (
             never("cold_start_ratio", ">=", 3),
             never("adapter_wait", "is", True),
             never("change", "<=", 0.8, of="accept_length"),
+            never("slow_rank_ratio", ">=", 1.3),
         ),
-        twins=(Twin("prefill.prompt-mix", must("prefill_excess", ">=", 1.4)),),
+        twins=(
+            Twin("prefill.prompt-mix", must("prefill_excess", ">=", 1.4)),
+            # A short prompt costs one step: where every step is slower, prefill is as well.
+            Twin("decode.regression", must("prefill_over_step", ">=", 1.25)),
+        ),
         explains=(
             "queue.arrival-overload",
             "queue.burst",

@@ -29,6 +29,7 @@ from ridgeline.facts import (
     ranks,
     requests,
     reuse,
+    slow_rank,
     streams,
 )
 from ridgeline.facts.points import ready
@@ -82,6 +83,7 @@ MEASURES: Final[dict[str, Callable[..., Fact]]] = {
     "fresh_tokens": prefill.fresh_tokens,
     "prefill_cost": prefill.prefill_cost,
     "prefill_excess": prefill.prefill_excess,
+    "prefill_over_step": prefill.prefill_over_step,
     "giant_prefill": prefill.giant_prefill,
     "waits_behind_giants": prefill.waits_behind_giants,
     "cold_start_ratio": prefill.cold_start_ratio,
@@ -98,7 +100,7 @@ MEASURES: Final[dict[str, Callable[..., Fact]]] = {
     "streams_paused": streams.streams_paused,
     "prefill_train": streams.prefill_train,
     "stream_gap_ratio": streams.stream_gap_ratio,
-    "slow_rank_ratio": decode.slow_rank_ratio,
+    "slow_rank_ratio": slow_rank.slow_rank_ratio,
     # requests
     "seconds": requests.seconds,
     "slice_share": requests.slice_share,

@@ -9,7 +9,7 @@ import numpy as np
 from ridgeline.bundle.view import View
 from ridgeline.facts.make import bounds, found, lacking, rounded, spans_of
 from ridgeline.facts.points import ready
-from ridgeline.facts.steps import FARTHEST, FEWEST, Steps, shared_batch, steps, steps_by_place
+from ridgeline.facts.steps import shared_batch, steps
 from ridgeline.model.fact import Fact
 
 HOW_DECODE: Final = "decode lines of the server log"
@@ -130,97 +130,6 @@ def accept_length(view: View) -> Fact:
     if not n:
         return lacking("speculative acceptance", "decode lines (accept len) or spec_accept_length in /metrics")
     return found(view, value, "tokens", n, cites, accept=rounded(value))
-
-
-RANKS: Final = """
-WITH rows AS (
-    SELECT place, running * coalesce(accept_length, 1) / gen_tps AS step_s, running, source, line,
-        lag(busy) OVER (PARTITION BY place ORDER BY ord) AS before
-    FROM lane
-    WHERE gen_tps > 0 AND running > 0
-        AND ($since::DOUBLE IS NULL OR ts >= $since) AND ($until::DOUBLE IS NULL OR ts <= $until)
-),
-places AS (
-    SELECT place, median(step_s) AS step_s, median(running) AS running, count(*) AS n FROM rows
-    WHERE before > 0 GROUP BY place HAVING count(*) >= 3
-)
-SELECT count(*) AS places, sum(n)::BIGINT AS n, max(step_s) AS slow, median(step_s) AS usual, min(step_s) AS fast,
-    arg_max(place, step_s) AS place, arg_max(running, step_s) / nullif(median(running), 0) AS load_ratio,
-    (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
-     FROM (SELECT source, min(line) AS a, max(line) AS b FROM rows GROUP BY source)) AS cites
-FROM places
-"""
-
-
-def slow_rank_ratio(view: View) -> Fact:
-    """Step time of the slowest rank over the others', at the same batch.
-
-    With a baseline each rank's reports are held against what its fit gives for the same batch and prefill. Without one,
-    ranks whose steps can be fitted are compared at a batch that both have seen, prefill set apart: a slow rank also
-    piles up requests. Else medians of steps, and only at no larger a batch.
-    """
-    fits = steps_by_place(view)
-    if view.baseline is not None and len(fits) >= 2 and (grown := _grown(view, fits)) is not None:
-        return grown
-    if len(fits) >= 2 and (curves := _curves(view, fits)) is not None:
-        return curves
-    places, n, slow, usual, fast, place, load_ratio, cites = ready(view).one(RANKS, bounds(view))
-    if places < 2:
-        return lacking("decode lines of two ranks", "the server log of every rank, or per-rank /v1/loads", n or 0)
-    reference = fast if places == 2 else usual
-    value = slow / reference if load_ratio is None or load_ratio <= 1.2 else 1.0
-    return found(
-        view, value, "ratio", n, cites, place=place, slow=rounded(slow), usual=rounded(reference), ratio=rounded(value)
-    )
-
-
-def _grown(view: View, fits: dict[str, Steps]) -> Fact | None:
-    """The rank whose steps grew by most beyond the baseline's fit of the same work, over the median of the others."""
-    then = steps(view.window(view.baseline, None))
-    if then is None:
-        return None
-    ratios: dict[str, tuple[float, float, float]] = {}
-    for place, fit in sorted(fits.items()):
-        near = fit.running <= FARTHEST * float(then.running.max())
-        expected = then.gives(fit)[near]
-        if near.sum() < FEWEST or not (expected > 0).all():
-            return None
-        actual = fit.step_s[near]
-        ratios[place] = (float(np.median(actual / expected)), float(np.median(actual)), float(np.median(expected)))
-    place = max(ratios, key=lambda name: (ratios[name][0], name))
-    others = float(np.median([ratio for name, (ratio, _, _) in ratios.items() if name != place]))
-    value, slow, usual = ratios[place][0] / others, ratios[place][1], ratios[place][2] * others
-    return found(
-        view, value, "ratio", sum(fit.n for fit in fits.values()),
-        spans_of([c for fit in fits.values() for c in fit.cites]),
-        place=place, slow=rounded(slow), usual=rounded(usual), ratio=rounded(value),
-    )  # fmt: skip
-
-
-def _curves(view: View, fits: dict[str, Steps]) -> Fact | None:
-    """The rank that is slower than the median of the others by most; None where no two have a batch in common."""
-    best: tuple[float, str, float, float] | None = None
-    for place, fit in sorted(fits.items()):
-        pairs = []
-        for other in (o for name, o in sorted(fits.items()) if name != place):
-            batch = shared_batch(fit, other)
-            if batch is None:
-                continue
-            held = batch * float(np.median(fit.held / fit.running))
-            own, theirs = fit.decode_s(batch, held), other.decode_s(batch, held)
-            if own > 0 and theirs > 0:
-                pairs.append((own / theirs, own, theirs))
-        if pairs:
-            ratio, own, theirs = sorted(pairs)[len(pairs) // 2]
-            best = max(best, (ratio, place, own, theirs)) if best else (ratio, place, own, theirs)
-    if best is None:
-        return None
-    value, place, own, theirs = best
-    cites = spans_of([c for fit in fits.values() for c in fit.cites])
-    return found(
-        view, value, "ratio", sum(fit.n for fit in fits.values()), cites,
-        place=place, slow=rounded(own), usual=rounded(theirs), ratio=rounded(value),
-    )  # fmt: skip
 
 
 GRAPH_LOST: Final = """

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from ridgeline.bundle.view import View
-from ridgeline.facts.make import bounds, found, lacking, rounded, spans_of
+from ridgeline.facts.change import change
+from ridgeline.facts.decode import step_excess
+from ridgeline.facts.make import bounds, found, lacking, restated, rounded, spans_of
 from ridgeline.facts.steps import steps
 from ridgeline.model.fact import Fact
 
@@ -94,6 +96,21 @@ def prefill_excess(view: View) -> Fact:
     if between is not None and (asked.value is None or between.value < asked.value):
         return between
     return asked
+
+
+def prefill_over_step(view: View) -> Fact:
+    """How much more prefill grew than a decode step did: about 1 where every step, and so a short prompt's, is slower.
+
+    A step's growth is that of its fit or, at an equal batch, that of tokens which met little prefill, if larger.
+    """
+    prefill, step = prefill_excess(view), step_excess(view)
+    if prefill.value is None or step.value is None:
+        return prefill if prefill.value is None else step
+    batch, tokens = change(view, "batch_size"), change(view, "seconds", what="tpot_s", q=0.1)
+    alike = batch.value is not None and batch.value < 1.25
+    grown = max(1.0, step.value, tokens.value if alike and tokens.value is not None and tokens.n >= 10 else 0.0)
+    figures = {"prefill": rounded(prefill.value), "step": rounded(grown)}
+    return restated(prefill, prefill.value / grown, "ratio", "prefill_over_step", **figures)
 
 
 def _excess_between_steps(view: View) -> Fact | None:

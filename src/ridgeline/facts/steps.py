@@ -115,16 +115,16 @@ def steps(view: View) -> Steps | None:
     return _fitted(ready(view).query(ROWS, bounds(view)))
 
 
-def steps_by_place(view: View) -> dict[str, Steps]:
-    """The same for each rank or replica that has enough reports, by its name."""
+def steps_by_place(view: View, fewest: int = FEWEST) -> dict[str, Steps]:
+    """The same for each rank or replica that has `fewest` reports, by its name."""
     rows = ready(view).query(ROWS, bounds(view))
     places = sorted({row[5] for row in rows})
-    fits = {place: _fitted([row for row in rows if row[5] == place]) for place in places}
+    fits = {place: _fitted([row for row in rows if row[5] == place], fewest) for place in places}
     return {place: fit for place, fit in fits.items() if fit is not None}
 
 
-def _fitted(rows: list[tuple[Any, ...]]) -> Steps | None:
-    if len(rows) < FEWEST:
+def _fitted(rows: list[tuple[Any, ...]], fewest: int = FEWEST) -> Steps | None:
+    if len(rows) < fewest:
         return None
     running, step_s, held, prefilled, batches = np.asarray([row[:5] for row in rows], np.float64).T
     features = _features(running, held, prefilled, batches)

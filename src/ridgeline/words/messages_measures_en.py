@@ -88,6 +88,7 @@ MEASURES: Final[dict[str, str]] = {
     "prompt_tokens": "{value:.0f} prompt tokens a request on average ({n} requests)",
     "fresh_tokens": "{value:.0f} uncached prompt tokens a request on average ({n} requests)",
     "prefill_cost": "{per_token} s for each uncached token over {n} requests",
+    "prefill_over_step": "prefill takes {prefill} times what it took before, a decode step {step} times",
     "prefill_excess": "prefill takes {ratio} times what the baseline's fit gives for the same tokens",
     "giant_prefill": "longest row of one-request prefill batches while others waited: {value:#token}",
     "giant_prefill.zero": "no row of one-request prefill batches while others waited",
