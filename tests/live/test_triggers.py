@@ -150,3 +150,57 @@ def test_lines_that_matter() -> None:
     found = alarm_in("server.log", data, 7.0)
     assert found is not None and found.kind == "line" and found.detail.startswith("[2026-11-30 03:40:01 TP0]")
     assert alarm_in("server.log", b"watchdog_timeout=300, enable_metrics=True\n", 7.0) is None
+
+
+def page(finished: int, arrived: int, errors: int = 0) -> bytes:
+    """Gauges that stand at nothing, and the counters of the HTTP server."""
+    path = 'endpoint="/v1/completions",method="POST"'
+    return (
+        "sglang:num_running_reqs 0.0\nsglang:num_queue_reqs 0.0\nsglang:gen_throughput 0.0\n"
+        f"sglang:num_requests_total {finished}\nsglang:http_requests_total{{{path}}} {arrived}\n"
+        f'sglang:http_requests_total{{endpoint="/health",method="GET"}} {arrived * 7}\n'
+        f'sglang:http_responses_total{{{path},status_code="400"}} {errors}\n'
+    ).encode()
+
+
+def test_requests_that_arrive_at_gauges_of_nothing_and_never_end() -> None:
+    watcher = Watcher("s")
+    for k in range(1, 30):
+        assert not watcher.seen(scraped(float(k), page(3 * k, 3 * k)))
+    found: list[Alarm] = []
+    for k in range(30, 45):
+        found = watcher.seen(scraped(float(k), page(87, 3 * k)))
+        if found:
+            break
+    assert kinds(found) == {"frozen"} and found[0].since_ts == 30.0 and found[0].ts == 40.0
+    refused, idle, cold = Watcher("s"), Watcher("s"), Watcher("s")
+    for k in range(1, 60):
+        assert not refused.seen(scraped(float(k), page(9, 9 + k, errors=k))), "what is turned away is not inside"
+        assert not idle.seen(scraped(float(k), page(9, 9))), "health probes are no requests"
+        assert not cold.seen(scraped(float(k), page(0, k))), "the first request of all may take its time"
+
+
+def test_a_health_probe_that_fails_while_metrics_answer() -> None:
+    watcher = Watcher("s")
+    assert not watcher.health(0.5, 200, "")
+    calm(watcher)
+    for k in range(40, 46):
+        assert not watcher.seen(at(float(k), finished=800.0, tps=500.0)) or k > 40
+    found = watcher.health(45.0, 0, "no whole answer within 10 s")
+    assert kinds(found) == {"unwell"} and found[0].since_ts == 40.0 and "within 10 s" in found[0].detail
+    assert not watcher.health(75.0, 503, "HTTP 503"), "once"
+    assert not watcher.health(76.0, 200, "") and kinds(watcher.health(77.0, 503, "HTTP 503")) == {"unwell"}
+
+
+def test_a_server_that_starts_or_is_gone_is_not_unwell() -> None:
+    starting = Watcher("s")
+    calm(starting)
+    found = [starting.health(40.0 + 30 * k, 503, "HTTP 503") for k in range(4)]
+    assert [bool(alarms) for alarms in found] == [False, False, True, False], "for minutes it is no longer a start"
+    gone = Watcher("s")
+    assert not gone.health(0.5, 200, "")
+    calm(gone)
+    gone.missed(40.0, "refused")
+    assert not gone.health(41.0, 0, "refused"), "that is `silent`"
+    other = Watcher("s")
+    assert not other.health(0.5, 200, "") and not other.health(1.0, 401, "") and other.unwell == 0

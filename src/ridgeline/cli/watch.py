@@ -57,7 +57,7 @@ def watch(
     keep_text
         Leave prompts and ids of followed logs readable in sealed incidents.
     quiet
-        No live view; only what happens.
+        No live view; one line at the start and one for each thing that happens.
     """
     import asyncio
 

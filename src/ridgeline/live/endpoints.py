@@ -13,7 +13,8 @@ INFO_S: Final = 300.0
 class Endpoint:
     """One endpoint of every server. `instead` is its older name; `least_s`: a long capture asks no more often.
 
-    `secret`: its answer may hold secrets, which are cut out before anything lasting is written.
+    `secret`: its answer may hold secrets, which are cut out before anything lasting is written. `steady`: asked no less
+    often when it is slow, for that it does not answer is what is looked for.
     """
 
     name: str
@@ -21,6 +22,7 @@ class Endpoint:
     instead: str | None = None
     least_s: float = 0.0
     secret: bool = False
+    steady: bool = False
 
     @property
     def file(self) -> str:
@@ -36,7 +38,7 @@ class Endpoint:
 ENDPOINTS: Final = (
     Endpoint("metrics", "/metrics"),
     Endpoint("loads", "/v1/loads?include=all", "/get_load"),
-    Endpoint("health", "/health", least_s=HEALTH_S),
+    Endpoint("health", "/health", least_s=HEALTH_S, steady=True),
     Endpoint("server_info", "/server_info", "/get_server_info", INFO_S, secret=True),
     Endpoint("model_info", "/model_info", "/get_model_info", INFO_S, secret=True),
     Endpoint("version", "/version", least_s=INFO_S),

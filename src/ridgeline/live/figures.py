@@ -23,6 +23,9 @@ COUNTERS: Final = {
     b"num_retracted_requests_total": "retracted", b"num_preemptions_total": "retracted",
     b"num_aborted_requests_total": "aborted",
 }  # fmt: skip
+# Of the HTTP server: a scheduler that stands still leaves its own gauges as they were, while requests go on arriving.
+HTTP: Final = {b"http_requests_total": "arrived", b"http_responses_total": "turned_away"}
+ASKED: Final = (b"/generate", b"/v1/completions", b"/v1/chat/completions", b"/v1/responses", b"/v1/messages")
 HISTOGRAMS: Final = {
     b"time_to_first_token_seconds": "ttft", b"e2e_request_latency_seconds": "e2e", b"queue_time_seconds": "queue",
     b"request_queue_time_seconds": "queue", b"request_time_per_output_token_seconds": "tpot",
@@ -30,15 +33,16 @@ HISTOGRAMS: Final = {
 }  # fmt: skip
 STAGE: Final = b"per_stage_req_latency_seconds_sum"
 _NAMES: Final = b"|".join(
-    [*GAUGES, *COUNTERS, *(name + b"_(?:bucket|sum|count)" for name in HISTOGRAMS), STAGE]
+    [*GAUGES, *COUNTERS, *HTTP, *(name + b"_(?:bucket|sum|count)" for name in HISTOGRAMS), STAGE]
 )  # fmt: skip
 LINE: Final = re.compile(rb"^(?:sglang|vllm)[:_](" + _NAMES + rb")(?:\{([^}\n]*)\})? ([-+.\deEInfNa]+)", re.MULTILINE)
-LABEL: Final = re.compile(rb'(dp_rank|engine|le|stage|priority)="([^"]*)"')
+LABEL: Final = re.compile(rb'(dp_rank|engine|le|stage|priority|endpoint|status_code)="([^"]*)"')
 
 
 @dataclass
 class Scraped:
-    """One scrape. `ranks`: rank → gauge → value; `counters`: sums over series; `latency`: name → le → count.
+    """One scrape. `ranks`: rank → gauge → value; `counters`: sums over series
+    (`arrived`, `turned_away`: requests to generate, and those that were answered with an error); `latency`: name → le → count.
 
     `stages`: rank → stage → seconds in all. `sums` and `counts` are those of the latency histograms.
     """
@@ -75,6 +79,10 @@ def scraped(ts: float, body: bytes) -> Scraped:
         elif name in COUNTERS:
             word = COUNTERS[name]
             out.counters[word] = out.counters.get(word, 0.0) + value
+        elif name in HTTP:
+            failed = labels.get(b"status_code", b"")[:1] in (b"4", b"5")
+            if labels.get(b"endpoint") in ASKED and (HTTP[name] == "arrived" or failed):
+                out.counters[HTTP[name]] = out.counters.get(HTTP[name], 0.0) + value
         elif name == STAGE:
             stages = out.stages.setdefault(rank, {})
             stage = labels.get(b"stage", b"").decode("utf-8", "replace")

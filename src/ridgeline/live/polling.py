@@ -97,7 +97,7 @@ async def _follow(
             on_answer(base, target.name, answer)
         if last:
             return
-        changed = pace.advance(time.monotonic(), answer.took_s)
+        changed = pace.advance(time.monotonic(), 0.0 if target.steady else answer.took_s)
         if changed is not None:
             say(f"{base}{path.split('?')[0]} {changed}")
 

@@ -26,6 +26,8 @@ BURST_S: Final = 10.0
 BURSTS: Final = (("retracted", "retractions"), ("aborted", "aborts"))
 HELD: Final = ("bootstrap", "inflight", "prealloc", "transfer")
 SILENT: Final = 3
+STUCK: Final = 2.0  # requests that arrived since anything moved; one alone may be a long prompt
+NEVER_WELL: Final = 3  # failed health probes in a row of a server that was never seen well: it may be starting
 GAPS: Final = 50.0  # token gaps within one look that are enough to speak of a tenth of them
 FACTOR: Final = 2.0
 GAP_FACTOR: Final = 1.4  # the slowest tenth of token gaps is far steadier than queues: less of a jump is one
@@ -47,7 +49,8 @@ WATCHED: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Alarm:
-    """Why to seal. `kind`: slo | jump | line | frozen | retractions | aborts | silent; `since_ts`: seen to begin."""
+    """Why to seal. `kind`: slo | jump | line | frozen | unwell | retractions | aborts | silent; `since_ts`: seen to
+    begin."""
 
     kind: str
     where: str
@@ -66,6 +69,8 @@ class Watcher:
     gaps: int = 0
     first_gap: float = 0.0
     jumps: dict[str, deque[tuple[float, float]]] = field(default_factory=dict)
+    well_ts: float | None = None  # when /health last answered 200
+    unwell: int = 0
 
     def missed(self, ts: float, why: str) -> list[Alarm]:
         """The server gave no answer."""
@@ -75,6 +80,24 @@ class Watcher:
         if self.gaps == SILENT and self.history:
             return [Alarm("silent", self.where, f"no answer {SILENT} times in a row: {why}", ts, self.first_gap)]
         return []
+
+    def health(self, ts: float, status: int, why: str) -> list[Alarm]:
+        """A health probe: failing while the metrics answer is the scheduler's trouble, not the network's.
+
+        `status` 0: nothing came. A server that was never seen well may be starting: there it takes `NEVER_WELL`.
+        """
+        if 0 < status < 500:
+            self.unwell = 0
+            if status == 200:
+                self.well_ts = ts
+            return []
+        self.unwell += 1
+        if not self.history or self.gaps or self.unwell != (1 if self.well_ts is not None else NEVER_WELL):
+            return []
+        still = self._still()
+        since = max(still[0], self.well_ts or still[0]) if still is not None else ts
+        said = f"/health answers HTTP {status}" if status else f"/health: {why}"
+        return [Alarm("unwell", self.where, f"{said}, while /metrics answers", ts, min(since, ts))]
 
     def seen(self, now: Scraped) -> list[Alarm]:
         """A scrape: what it, with those before, gives reason to seal for."""
@@ -111,19 +134,35 @@ class Watcher:
 
     def _frozen(self, now: Scraped) -> Alarm | None:
         """Requests are there, and nothing a scheduler reports has moved (SIGNALS §1.1: gauges freeze with it)."""
-        work = (now.total("running") or 0.0) + (now.total("waiting") or 0.0)
-        if work <= 0 or not now.counters:
+        still = self._still()
+        if still is None or not now.counters:
             return None
-        mark, since, same = _progress(now), now.ts, 0
-        for s in reversed(self.history):
-            if _progress(s) != mark:
-                break
-            since, same = s.ts, same + 1
+        since, same = still
+        work = (now.total("running") or 0.0) + (now.total("waiting") or 0.0)
         moved_before = same < len(self.history)
+        if work <= 0:  # the gauges may have stopped at nothing: requests that arrived since tell
+            stretch = list(self.history)[-same:]
+            before, work = _taken(stretch[0]), _taken(now) - _taken(stretch[0])
+            first = next((s for s in stretch if _taken(s) > before), None)
+            if first is None or work < STUCK or not now.counters.get("finished"):
+                return None
+            # the look before the first of them is the last good one
+            since, same, moved_before = first.ts, sum(s.ts >= first.ts for s in stretch), True
         if moved_before and now.ts - since >= FROZEN_S and same >= FROZEN_READINGS:
             detail = f"no progress for {now.ts - since:.0f} s with {work:.0f} requests inside"
             return Alarm("frozen", self.where, detail, now.ts, since)
         return None
+
+    def _still(self) -> tuple[float, int] | None:
+        """(since when nothing has moved, in how many looks); None before the first look."""
+        if not self.history:
+            return None
+        mark, since, same = _progress(self.history[-1]), self.history[-1].ts, 0
+        for s in reversed(self.history):
+            if _progress(s) != mark:
+                break
+            since, same = s.ts, same + 1
+        return since, same
 
     def _burst(self, now: Scraped, counter: str, kind: str) -> Alarm | None:
         before = self._back(now, BURST_S)
@@ -185,6 +224,11 @@ def alarm_in(where: str, data: bytes, ts: float) -> Alarm | None:
 
 def _restarted(before: Scraped, now: Scraped) -> bool:
     return any(now.counters.get(name, value) < value for name, value in before.counters.items())
+
+
+def _taken(s: Scraped) -> float:
+    """Requests that were taken in so far; those turned away with an error are not inside."""
+    return s.counters.get("arrived", 0.0) - s.counters.get("turned_away", 0.0)
 
 
 def _progress(s: Scraped) -> tuple[object, ...]:

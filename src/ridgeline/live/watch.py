@@ -87,13 +87,16 @@ class Recorder:
 
     def on_answer(self, base: str, endpoint: str, answer: Answer) -> None:
         """Every answer of every poll."""
-        if endpoint != "metrics":
+        if endpoint not in ("metrics", "health"):
             return
         watcher = self.watchers.setdefault(base, Watcher(base, self.watch.slo))
-        if answer.status == 200:
+        why = answer.body[:120].decode("utf-8", "replace") or f"HTTP {answer.status}"
+        if endpoint == "health":
+            alarms = watcher.health(answer.ts, answer.status, why)
+        elif answer.status == 200:
             alarms = watcher.seen(scraped(answer.ts, answer.body))
         else:
-            alarms = watcher.missed(answer.ts, answer.body[:120].decode("utf-8", "replace") or f"HTTP {answer.status}")
+            alarms = watcher.missed(answer.ts, why)
         for alarm in alarms:
             self.raise_alarm(alarm)
 
@@ -177,6 +180,8 @@ async def record(watch: Watch, say: Say, show: Show | None = None) -> Recorder:
     _check(watch)
     recorder = Recorder(watch, Ring(watch.ring_s, watch.ring_bytes), say)
     stop = asyncio.Event()
+    if show is None:  # one line, so that one can tell that it lives
+        say(f"watching {', '.join(watch.urls)}, ring {_minutes(watch.ring_s)}, incidents go to {watch.folder}")
     recorder.watchers = {base_of(url): Watcher(base_of(url), watch.slo) for url in watch.urls}
     with ending(stop):
         async with asyncio.TaskGroup() as group:
@@ -220,6 +225,10 @@ def _check(watch: Watch) -> None:
             raise PermissionError(13, "Permission denied")
     except OSError as e:
         raise InputError(f"{watch.folder}: cannot be written ({e.strerror}); give another folder") from e
+
+
+def _minutes(seconds: float) -> str:
+    return f"{seconds / 60:g}m" if seconds >= 60 else f"{seconds:g}s"
 
 
 async def _shown(recorder: Recorder, show: Show, stop: asyncio.Event) -> None:
