@@ -1,3 +1,4 @@
+import json
 import stat
 from pathlib import Path
 
@@ -6,7 +7,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ridgeline.bundle.redact import hashed, install, key_id, load_key, scrubbed, uninstall, without_prompts
+from ridgeline.bundle.redact import (
+    hashed,
+    install,
+    key_id,
+    load_key,
+    scrubbed,
+    uninstall,
+    without_names,
+    without_prompts,
+)
 from ridgeline.model.errors import InputError
 
 KEY = bytes(range(32))
@@ -22,6 +32,12 @@ KEY = bytes(range(32))
         ("cloning https://bob:hunter2@example.org/x.git", "hunter2"),
         ("server_args=ServerArgs(api_key='topsecretvalue', host='::')", "topsecretvalue"),
         ("--admin-api-key=abc123 --port 1", "abc123"),
+        ("--admin-api-key abc123 --port 1", "abc123"),
+        ("--ssl-keyfile-password k1 --port 1", " k1"),
+        ("headers={'cookie': 'session=abc123; b=2'}", "abc123"),
+        ("Set-Cookie: sid=abc123; Path=/; k=zzz", "zzz"),
+        ('{"instance": "bob:hunter2@127.0.0.1:30000"}', "hunter2"),
+        ("key sk-live-ab*c*d*e*f*g*h", "live-ab"),
         ('{"password": "p w d", "x": 1}', "p w d"),
         ("AWS AKIAIOSFODNN7EXAMPLE", "AKIAIOSFODNN7EXAMPLE"),
         ("jwt eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.abc", "eyJzdWIiOiIxIn0"),
@@ -39,6 +55,8 @@ def test_secrets_are_cut_out(text: str, secret: str) -> None:
         "Decode batch, #running-req: 3, #token: 512, token usage: 0.12, gen throughput (token/s): 81.20",
         "input throughput (token/s): 3501.25, basic configuration of the bearer of bad news",
         "http://127.0.0.1:30000/v1/loads?include=all",
+        "--max-total-tokens 180000 --tokenizer-path x --chat-token 5 --max-token 7",
+        '{"instance": "10.0.0.1:30000", "cause": "a@b:1"}',
         "max_new_tokens: 128, token_usage_threshold=0.9",
     ],
 )
@@ -53,7 +71,57 @@ def test_prompts_become_their_length() -> None:
     assert "tell me" not in clean
     assert "<token ids>" in clean
     assert "rid='r'" in clean
-    assert without_prompts('{"prompt": "cut in the mid') == '{"prompt": <14 characters>'
+    assert without_prompts('{"prompt": "cut in the mid') == '{"prompt": "<14 characters>"'
+
+
+WORDS = "tell me why the merger is secret to us"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        f'{{"request_parameters": "{{\\"text\\": \\"{WORDS}\\", \\"stream\\": true}}"}}',
+        f"ValueError: Prompt too long: '{WORDS}'",
+        f"ValueError: input '{WORDS}' is not valid",
+        f"failed: prompt was: {WORDS}",
+        f'{{"stop": ["{WORDS}", "and {WORDS}"]}}',
+        f'{{"last_prompt": "{WORDS}"}}',
+        f'{{"key": "gen_ai.prompt", "value": {{"stringValue": "{WORDS}"}}}}',
+    ],
+)
+def test_prompts_are_found_where_a_line_holds_them(line: str) -> None:
+    clean = without_prompts(line)
+    assert "merger" not in clean
+    assert " characters>" in clean
+    if line.startswith("{"):
+        json.loads(clean)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Prefill batch, #new-seq: 1, #new-token: 531, input throughput (token/s): 7556.27",
+        "The input is longer than the context: 40960 tokens, prompt tokens: 40000",
+        '{"input": 3, "finish_reason": {"type": "stop", "matched": 2}, "stop": ["</s>"]}',
+    ],
+)
+def test_figures_beside_the_words_of_prompts_stay(line: str) -> None:
+    assert without_prompts(line) == line
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "failed for user gertrude.b",
+        "user=gertrude.b asked",
+        "{'user': 'gertrude.b'}",
+        '{"a": "{\\"session_id\\": \\"gertrude.b\\"}"}',
+        '{"enduser.id": "gertrude.b"}',
+    ],
+)
+def test_who_asked_is_hashed_alike(line: str) -> None:
+    assert without_names(line, KEY) == line.replace("gertrude.b", hashed("gertrude.b", KEY))
+    assert without_names(without_names(line, KEY), KEY) == without_names(line, KEY)
 
 
 @given(st.text(max_size=200))

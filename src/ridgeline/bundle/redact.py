@@ -47,24 +47,41 @@ TEXT: Final[dict[str, tuple[str, ...]]] = {
     "batches": ("extra",),
     "loads": ("extra",),
     "scrapes": ("endpoint", "error"),
+    "series": ("labels",),
 }
+# `*` stands for digits in templates, which are made before anything is cut out.
 _SECRETS: Final = (
     # A token has a digit or padding in it; "bearer of" and "basic setup" have not.
-    (re.compile(r"(?i)\b(bearer|basic)[ \t]+(?=[^\s\"']*[0-9=])[A-Za-z0-9._~+/=-]{8,}"), r"\1 <secret>"),
-    (re.compile(r"\b(?:hf|sk|pk|rk|ghp|gho|ghs|ghu|glpat|xox[abprs])[_-][A-Za-z0-9._-]{12,}"), "<secret>"),
-    (re.compile(r"\b(?:(?:AKIA|ASIA)[0-9A-Z]{12,}|AIza[\w-]{20,}|eyJ[\w-]{8,}\.[\w-]+(?:\.[\w-]+)?)"), "<secret>"),
+    (re.compile(r"(?i)\b(bearer|basic)[ \t]+(?=[^\s\"']*[0-9=*])[A-Za-z0-9._~+/=*-]{8,}"), r"\1 <secret>"),
+    (re.compile(r"\b(?:hf|sk|pk|rk|ghp|gho|ghs|ghu|glpat|xox[abprs])[_-][A-Za-z0-9._*-]{12,}"), "<secret>"),
+    (re.compile(r"\b(?:(?:AKIA|ASIA)[0-9A-Z*]{12,}|AIza[\w*-]{20,}|eyJ[\w*-]{8,}\.[\w*-]+(?:\.[\w*-]+)?)"), "<secret>"),
     (re.compile(r"(://[^\s:/@'\"]*):[^\s@/'\"]+@"), r"\1:<secret>@"),
+    # An address without its scheme, as a scrape's instance.
+    (re.compile(r"((?:^|[\s\"'])[\w.-]+):[^\s:@/'\"]+@(?=[\w.-]+:\d)"), r"\1:<secret>@"),
     (
         re.compile(
-            r"(?i)((?:api[_-]?key|secret|password|passwd|access[_-]?key|auth[_-]?token|access[_-]?token|admin[_-]?key"
-            r"|authorization)[\"']?[ \t]*[:=][ \t]*)"
-            r"(?:\"[^\"\n]*\"|'[^'\n]*'|(?!None\b|null\b|False\b|True\b|[\"'])[^\s,;)}\]&]+)"
+            r"(?i)((?:api[_-]?key|secret|password|passwd|access[_-]?key|auth[_-]?token|access[_-]?token|hf[_-]?token"
+            r"|admin[_-]?key|authorization|cookie)(?P<end>\\*[\"'])?[ \t]*[:=][ \t]*)"
+            r"(?:(?P<quote>\\*\")[^\"\n]*?(?P=quote)|(?P<single>')[^'\n]*'"
+            r"|(?!None\b|null\b|False\b|True\b|\\*[\"']|<secret>)[^\s,;)}\]&\"'\\]+(?:;[ ]?[\w.-]+=[^\s;\"'\\]+)*)"
+        ),
+        r"\1\g<quote>\g<single><secret>\g<quote>\g<single>",
+    ),
+    # A flag with its value behind a blank.
+    (
+        re.compile(
+            r"(?i)(--[\w-]*(?:api[_-]key|secret|password|passwd|access[_-]key|admin[_-]key|(?<!max-)(?<!chat-)token)"
+            r"[ \t]+)"
+            r"(?!-|<secret>)(?:\"[^\"\n]*\"|'[^'\n]*'|[^\s\"',;)}\]]+)"
         ),
         r"\1<secret>",
     ),
 )
 # Launch arguments that are secrets whatever they look like; the same words as SQL's `regexp_matches` reads them.
-SECRET_KEY: Final = r"(?i)(api_?key|secret|passw|admin_?key|auth_?token|access_?(token|key)|authorization)"
+SECRET_KEY: Final = r"(?i)(api_?key|secret|passw|admin_?key|(auth|hf)_?token|access_?(token|key)|authorization|cookie)"
+# Settings whose values are people's words or names, whatever server adds them.
+WORDS_KEY: Final = r"(?i)(^|[._])(last_)?(text|prompt|content|query|output|input|messages?)$"
+NAME_KEY: Final = r"(?i)(^|[._])(user|user_?name|user_id|enduser|email)$"
 HIDE_SQL: Final = """
     CREATE OR REPLACE TEMP MACRO hide(t) AS
         CASE WHEN starts_with(t, 'HEALTH_CHECK_') THEN 'HEALTH_CHECK_' ELSE '' END
@@ -75,17 +92,20 @@ HIDE_LIST_SQL: Final = """
     CREATE OR REPLACE TEMP MACRO hide_list(l) AS
         list_transform(l, lambda h: (('0x' || substr(sha256('{key}:' || h), 1, 16))::UBIGINT >> 1)::BIGINT)
 """
-# Only a text with one of these in it goes through Python; every pattern above needs at least one.
+# Only a text with one of these in it goes through Python; every pattern here needs at least one.
 MAY_HOLD: Final = (
-    r"(?i)bearer|basic|(hf|sk|pk|rk|gh[psou]|glpat|xox[abprs])[_-]|akia|asia|aiza|eyj|://[^\s]*@|api[_-]?key|secret|passw"
-    r"|access[_-]?key|[_-]token|authoriz|admin[_-]?key|(text|prompt|content|input|outputs?|query)[^:=]{0,2}[ \t]*[:=]"
-    r"|\d,[ \t]*\d+,"
+    r"(?i)bearer|basic|(hf|sk|pk|rk|gh[psou]|glpat|xox[abprs])[_-]|akia|asia|aiza|eyj|:[^\s]*@|api[_-]?key|secret|passw"
+    r"|access[_-]?key|[_-]token|authoriz|admin[_-]?key|cookie|(text|prompt|content|input|outputs?|query|stop)[^:=]{0,24}[:=\x22\x27]"
+    r"|\b(end)?user|\brid\b|\breq(uest)? |session_id|routing_key|\d,[ \t]*\d+,"
 )
 SCRUB_SQL: Final = f"CASE WHEN regexp_matches(TEXT, '{MAY_HOLD}') THEN clean_text(TEXT) ELSE TEXT END"
 CONFIG_VALUE_SQL: Final = f"""
     CASE
         WHEN regexp_matches("key", '{SECRET_KEY}')
             AND lower("value") NOT IN ('', 'none', 'null', 'false', 'true') THEN '<secret>'
+        WHEN regexp_matches("key", '{NAME_KEY}') THEN hide("value")
+        WHEN regexp_matches("key", '{WORDS_KEY}') AND regexp_matches("value", '[^ ] +[^ ]+ +[^ ]')
+            THEN '<' || length("value") || ' characters>'
         WHEN "value" IS NOT NULL THEN scrub("value", '')
     END AS "value"
 """
@@ -97,10 +117,35 @@ ATTR_SQL: Final = f"""
         ELSE hide("value")
     END AS "value"
 """
-# A prompt in a line: a text-like key with a quoted value, closed or cut.
+# A prompt in a line: a text-like key with a quoted value, closed or cut; quotes may be escaped (JSON within JSON).
 _PROMPTS: Final = re.compile(
-    r"""(?ix) ( \b (?: text | prompt | content | input | outputs? | query ) ["']? [ \t]* [:=] [ \t]* )
-        (?: " ( (?: [^"\\\n] | \\. ){12,} ) "? | ' ( (?: [^'\\\n] | \\. ){12,} ) '? )"""
+    r"""(?ix) ( \b (?: text | (?:\w+_)? prompt | content | input | outputs? | query ) (?: (?:[ ][a-z]+){0,3} | \\*["'] )
+            (?: [ \t]* [:=] [ \t]* | [ ] (?=['"]) ) )
+        (?: (\\+") ( (?: [^"\\\n] | \\(?!") ){12,}? ) (?: \2 | $ )
+          | (") ( (?: [^"\\\n] | \\. ){12,} ) "?
+          | (') ( (?: [^'\\\n] | \\. ){12,} ) '? )"""
+)
+# A prompt said without quotes, to the end of its line.
+_SAID: Final = re.compile(r"(?i)(\bprompt(?: (?:was|is|text))?: )(?![\"'<\\{\[])((?:[^\s\"\\]+ ){3,}[^\n\"\\]+)")
+# Who asked, and which request, where a line says it beside its own columns.
+_NAMES: Final = (
+    re.compile(
+        r"""(?ix) ( \b (?: rid | user | user_?name | user_id | user\.name | enduser\.id | session_id | routing_key
+            | email ) (?: \\*["'] )? [ \t]* [:=] [ \t]* \\*["']? )
+            (?! (?:None|null|True|False|h:|HEALTH_CHECK_|<|\*)) ( [^\s"'\\,;)}\]:=&]{3,} )"""
+    ),
+    re.compile(r"(?i)(\bfor user )((?!h:|<)[\w.@+-]*\w)"),
+    re.compile(r"(?i)(\b(?:request|req|rid) )(?=[\w-]*\d)([\w-]{16,})"),
+)
+# Several at once, and a trace's attributes, whose name and value stand apart.
+_LISTS: Final = re.compile(
+    r"""(?i)(\b(?:text|prompt|input|outputs?|stop)\\*["']?[ \t]*[:=][ \t]*)"""
+    r"""\[((?:[ ]*\\*"[^"\n]*",?|[ ]*'[^'\n]*',?)+)\]"""
+)
+_SPANS: Final = re.compile(
+    r"""(?i)("key":[ ]*"[^"]*"""
+    r"""(?:prompt|completion|messages|content|user)[^"]*",[ ]*"value":[ ]*\{[ ]*"stringValue":[ ]*")"""
+    r"""((?:[^"\\\n]|\\.){3,})"""
 )
 _TOKENS: Final = re.compile(r"\[[ \t]*\d+(?:[ \t]*,[ \t]*\d+){15,}[^\]\n]*\]?")
 
@@ -156,9 +201,33 @@ def without_prompts(text: str) -> str:
     """Free text without quoted prompts, outputs and token id lists; their length stays."""
 
     def shortened(match: re.Match[str]) -> str:
-        return f"{match.group(1)}<{len(match.group(2) or match.group(3))} characters>"
+        quote = match.group(2) or match.group(4) or match.group(6)
+        words = match.group(3) or match.group(5) or match.group(7)
+        return f"{match.group(1)}{quote}<{len(words)} characters>{quote}"
 
+    def emptied(match: re.Match[str]) -> str:
+        return f"{match.group(1)}<{len(match.group(2))} characters>"
+
+    def listed(match: re.Match[str]) -> str:
+        quote = match.group(2).strip()[:1]
+        if len(match.group(2)) < 14:
+            return match.group(0)
+        return (
+            f"{match.group(1)}[<{len(match.group(2))} characters>]"
+            if quote == "\\"
+            else (f"{match.group(1)}[{quote}<{len(match.group(2))} characters>{quote}]")
+        )
+
+    text = _SPANS.sub(emptied, _LISTS.sub(listed, text))
+    text = _SAID.sub(emptied, text)
     return _TOKENS.sub("<token ids>", _PROMPTS.sub(shortened, text))
+
+
+def without_names(text: str, key: bytes) -> str:
+    """Free text in which ids and user names that it states beside their word (`rid=`, `user:`) are hashed."""
+    for pattern in _NAMES:
+        text = pattern.sub(lambda m: m.group(1) + hashed(m.group(2), key), text)
+    return text
 
 
 def install(con: duckdb.DuckDBPyConnection, key: bytes | None) -> None:
@@ -169,7 +238,7 @@ def install(con: duckdb.DuckDBPyConnection, key: bytes | None) -> None:
     """
 
     def clean(text: str) -> str:
-        return scrubbed(text) if key is None else without_prompts(scrubbed(text))
+        return scrubbed(text) if key is None else without_names(without_prompts(scrubbed(text)), key)
 
     con.create_function("clean_text", clean, ["VARCHAR"], "VARCHAR")
     if key is None:

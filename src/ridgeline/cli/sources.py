@@ -105,8 +105,10 @@ def said(view: "View", format: Format) -> str:
 
 
 def unread_said(view: "View", format: Format) -> str:
-    """Every unread line, safe to print; equal ones once, with how many there are."""
-    rows = view.query(UNREAD_SQL)
+    """Every unread line, safe to print and without secrets and prompts; equal ones once, with how many there are."""
+    from ridgeline.bundle.redact import scrubbed, without_prompts
+
+    rows = [(*rest, text and without_prompts(scrubbed(text))) for *rest, text in view.query(UNREAD_SQL)]
     if format == "json":
         keys = ("source", "line", "last_line", "lines", "severity", "text")
         return json.dumps({"unread": [dict(zip(keys, row, strict=True)) for row in rows]}, indent=1)
