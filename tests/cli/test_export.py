@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -58,3 +60,13 @@ def test_a_mistake_is_one_line(
     assert left.value.code == 1
     assert words in said and len(said.strip().splitlines()) == 1
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_pipe_is_written_to_and_not_replaced(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    command = [sys.executable, "-m", "ridgeline", "export", "otlp", INCIDENT, "-o", str(pipe)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process, pipe.open() as f:
+        assert '"resourceSpans"' in f.read()
+        process.communicate(timeout=60)
+    assert stat.S_ISFIFO(pipe.stat().st_mode)

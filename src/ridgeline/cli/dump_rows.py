@@ -52,6 +52,8 @@ def finite(value: Any) -> Any:
 
 def write(rows: Sequence[dict[str, Any]], out: Path) -> None:
     """Write `.jsonl` or `.parquet` by the name's end, whole or not at all. Raises InputError."""
+    if out.exists() and not out.is_file():
+        raise InputError(f"{out}: is no plain file; give another path")  # a device must not be replaced by a file
     temporary = out.with_name(out.name + ".part")
     try:
         if out.suffix == ".parquet":

@@ -108,7 +108,10 @@ def _write(kind: Kind, view: View, out: Path, table: str | None, version: str | 
 
 
 def _into(out: Path, write: Callable[[IO[str]], str]) -> str:
-    """Write to a file beside it first: what is there is whole."""
+    """Write to a file beside it first: what is there is whole. A pipe or device is written to, never replaced."""
+    if out.exists() and not out.is_file():
+        with out.open("w", encoding="utf-8") as f:
+            return write(f)
     beside = out.with_name(out.name + ".part")
     try:
         with beside.open("w", encoding="utf-8") as f:
