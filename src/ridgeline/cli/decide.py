@@ -139,12 +139,13 @@ def decided(
     if first.cause not in TRIES:
         return no_setting(first.cause, first.route)
     window, good = (None if w is None else (w.from_ts, w.to_ts) for w in (found.incident, found.baseline))
+    remedies = [r.flag for r in first.remedies if r.flag is not None]
     tell = None if quiet else lambda text: print(f"{text} …", file=sys.stderr, flush=True)
     try:
         basis = basis_of(view, True, tell)
         with counting(quiet) as on_done:
-            return run(basis, first.cause, first.route, window, good, limits=limits, repeats=repeat, seed=seed,
-                       jobs=jobs, on_done=on_done)  # fmt: skip
+            return run(basis, first.cause, first.route, window, good, limits=limits, remedies=remedies,
+                       repeats=repeat, seed=seed, jobs=jobs, on_done=on_done)  # fmt: skip
     except (InputError, ScenarioError, SettingError) as error:
         return no_traffic(first.cause, str(error))
 

@@ -7,10 +7,18 @@ the setting is still ``none``. One `Try` is one combination; of those of a cause
 from dataclasses import dataclass
 from typing import Final, Literal
 
-Price = Literal["flag", "memory", "server", "client"]
-"""What a change costs: a flag of what is there, a larger pool (memory must be found), another server, the caller."""
-PRICES: Final[tuple[Price, ...]] = ("flag", "client", "memory", "server")
+Price = Literal["client", "gateway", "flag", "memory", "server"]
+"""What a change costs: the caller leaves something out, a flag of the gateway, a flag of the servers, a larger pool
+(memory must be found), another server."""
+PRICES: Final[tuple[Price, ...]] = ("client", "gateway", "flag", "memory", "server")
 """Cheapest first."""
+COSTS: Final[dict[Price, str]] = {
+    "client": "no restart", "gateway": "no server restarts", "flag": "a restart", "memory": "a restart and more memory",
+    "server": "more servers",
+}  # fmt: skip
+LET_GO: Final = "let the clients or the gateway stop asking for a DP rank"
+BY_LOAD: Final = frozenset({"power_of_two", "total_requests", "total_tokens", "shortest_queue"})
+"""Ways to place that look at load."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,14 +49,15 @@ _MIXED: Final = tuple(
     Try((("enable_mixed_chunk", "true"), ("chunked_prefill_size", size)), "flag", "prefill slows while streams run")
     for size in ("2048", "1024", "512")
 )
-_ROUTERS: Final = _each("router", "cache_aware", "consistent_hashing", "power_of_two", "round_robin",
+_ROUTERS: Final = _each("router", "cache_aware", "consistent_hashing", "power_of_two", "round_robin", price="gateway",
                         risk="prefixes move once: a cold cache for a minute")  # fmt: skip
 _BALANCE: Final = _each("load_balance_method", "total_tokens", "total_requests", "shortest_queue", "round_robin",
                         risk="prefixes move once: a cold cache for a minute")  # fmt: skip
-_FREE: Final = tuple(
-    Try((("load_balance_method", how),), "client", "the caller must stop naming a rank", unpin=True)
-    for how in ("total_requests", "total_tokens", "shortest_queue", "round_robin")
-)
+_FREE: Final = (
+    Try((), "client", "a prefix that stood on one rank is computed on each", unpin=True),
+    *(Try((("load_balance_method", how),), "flag", "a prefix that stood on one rank is computed on each", unpin=True)
+      for how in ("total_requests", "total_tokens", "shortest_queue", "round_robin")),
+)  # fmt: skip
 _RESERVE: Final = _each("schedule_conservativeness", "0.6", "0.3", "0.1", risk="retractions where outputs run long")
 _CAREFUL: Final = _each("schedule_conservativeness", "1.0", "1.3", "2.0", risk="fewer requests run at once")
 

@@ -6,6 +6,7 @@ from typing import Final
 
 from ridgeline.sim.whatif.classes import Group
 from ridgeline.sim.whatif.flags import named
+from ridgeline.sim.whatif.gate import Gate
 from ridgeline.sim.whatif.paired import Change
 from ridgeline.sim.whatif.result import LOST_SHARE, Compared, Comparison
 
@@ -32,13 +33,19 @@ class Advice:
 
 def advise(found: Comparison) -> Advice:
     """Choose among the compared settings."""
+    distrusted = found.gate is not None and not found.gate.trust
     others = [run for run in found.runs[1:] if run.gain is not None]
     if not others:
         return Advice("Nothing to compare: only the base setting was run.", None, None, (), ())
     good = [run for run in others if worth(run, found)]
     if not good:
         best = min(others, key=lambda run: run.score)
-        sentence = f"No change is worth it: the best, {best.variant.name}, gives {told(best, found)}."
+        near = f"the best, {best.variant.name}, gives {told(best, found)}"
+        sentence = f"No change is worth it: {near}."
+        if distrusted:
+            sentence = f"{distrust(found.gate)}; nothing is recommended: in the simulation {near}."
+        elif best.score >= 0:
+            sentence = f"None of the settings tried helps on this traffic: {near}."
         return Advice(sentence, None, None, (), ())
     top = min(run.score for run in good)
     near = CLOSE * abs(found.base_figure)
@@ -46,14 +53,21 @@ def advise(found: Comparison) -> Advice:
     flag, needs = named(chosen.variant.changes, chosen.variant.settings)
     pays = payers(chosen.classes)
     sentence = f"Set {flag}: {told(chosen, found)}"
+    if distrusted:
+        sentence = (f"{distrust(found.gate)}; at most worth trying on one server first: {flag} (in the simulation "
+                    f"{told(chosen, found)})")  # fmt: skip
     if needs:
         sentence += f"; needs {' and '.join(needs)}"
     sentence += f"; pays: {', '.join(pays)}." if pays else "; no class pays."
-    if found.gate is not None and not found.gate.trust:
-        sentence = f"Not to be trusted, the gate says; in the simulation: {sentence}"
-    elif found.gate is None:
+    if found.gate is None:
         sentence = f"On this traffic in the simulation, never compared with a server: {sentence}"
     return Advice(sentence, chosen, flag, needs, pays)
+
+
+def distrust(gate: Gate | None) -> str:
+    """The first words where the simulator is not proven."""
+    why = "; ".join(gate.why[:2]) if gate is not None else "nothing was observed to compare with"
+    return f"Not to be trusted on this traffic: {why or 'no figure compares'}"
 
 
 def worth(run: Compared, found: Comparison) -> bool:

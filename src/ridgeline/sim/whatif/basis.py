@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -38,6 +38,7 @@ class Basis:
     pool_held: int = 0  # tokens that the effective pool is larger than the configured one (below 0: smaller)
     held_out: dict[str, Any] | None = None
     notes: tuple[str, ...] = ()
+    called: Mapping[str, Mapping[int, str]] = field(default_factory=dict)  # column → number → name in the evidence
 
     @property
     def placement(self) -> NDArray[np.int64] | None:
@@ -116,6 +117,7 @@ def write_basis(basis: Basis, path: Path) -> Path:
         "origin_ts": basis.traffic.origin_ts if basis.traffic else None,
         "fidelity": basis.held_out,
         "notes": list(basis.notes),
+        "called": {column: {str(n): name for n, name in names.items()} for column, names in basis.called.items()},
     }
     beside.write_text(json.dumps(told, indent=1, sort_keys=True, allow_nan=False) + "\n", encoding="utf-8")
     return beside
@@ -141,6 +143,7 @@ def read_basis(path: Path) -> Basis:
             scenario, Settings(**told["settings"]), model, Way(**told.get("way", {})), None, fitted, True,
             float(told.get("pace_spread", 0.0)), int(told.get("pool_held", 0)), told.get("fidelity"),
             tuple(told.get("notes", ())),
+            {str(c): {int(n): str(name) for n, name in names.items()} for c, names in told.get("called", {}).items()},
         )  # fmt: skip
         origin = float(told.get("origin_ts") or 0.0)
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:

@@ -9,6 +9,7 @@ from ridgeline.sim.settings import Settings
 from ridgeline.sim.whatif.basis import Basis
 from ridgeline.sim.whatif.gate import Gate
 from ridgeline.sim.whatif.result import LOST_SHARE, Compared
+from ridgeline.sim.whatif.variants import Variant
 
 PLACING: Final = frozenset({"load_balance_method", "router", "dp_size"})
 """Settings that move only requests which ask for no rank."""
@@ -30,13 +31,24 @@ def too_large(basis: Basis, settings: Settings) -> str | None:
             f"can ever hold (max_total_num_tokens; {len(over)} such requests)")  # fmt: skip
 
 
+def without_gateway(variants: Sequence[Variant]) -> str | None:
+    """In words, that a gateway's policy is varied where no gateway is; None: there is one, or it is not varied."""
+    moved = [one for one in variants if "router" in dict(one.changes)]
+    if not moved or any(one.settings.workers > 1 for one in moved):
+        return None
+    return ("router: there is no gateway in this evidence (workers=1): its policy moves nothing; give --set workers=2 "
+            "to try two servers behind one")  # fmt: skip
+
+
 def warnings(basis: Basis, runs: Sequence[Compared], judged: Gate | None) -> list[str]:
     """What a reader must know before the table."""
     out: list[str] = []
     moved = {key for run in runs for key, _ in run.variant.changes}
     if basis.pinned and (moved & PLACING or "workers" in moved):
+        freed = any(run.variant.unpin for run in runs)
+        way = " unless the callers stop asking" if freed else "; --unpin lets it decide"
         out.append(f"{basis.pinned} of {basis.scenario.n} requests ask for a rank of their own: no balancing method "
-                   "moves them; --unpin lets it decide")  # fmt: skip
+                   f"moves them{way}")  # fmt: skip
     values = {value for run in runs for _, value in run.variant.changes}
     if (moved & REUSE or values & REUSING) and basis.traffic is not None and basis.traffic.prefix in ("cached", "none"):
         named = ", ".join(sorted(moved & REUSE) + sorted(str(v) for v in values & REUSING))

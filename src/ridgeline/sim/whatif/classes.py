@@ -1,5 +1,7 @@
 """Classes of requests that may pay for what the others win: length bands, routing keys, priorities, adapters, ranks."""
 
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
@@ -27,7 +29,26 @@ class Group:
     share: float
 
 
-def groups_of(scenario: Scenario) -> list[Group]:
+Names = Mapping[str, Mapping[int, str]]
+"""Column → number → what the evidence calls it (as it was read: a hash where ids are hashed)."""
+
+
+def names_of(scenario: Scenario, texts: Mapping[str, Sequence[str | None]]) -> dict[str, dict[int, str]]:
+    """What the evidence calls the numbers of a column; ``texts``: column → the name on each request, None: not known.
+
+    Where requests of one number have several names (a rid used twice) the most frequent counts.
+    """
+    out: dict[str, dict[int, str]] = {}
+    for column, told in texts.items():
+        counts: dict[int, Counter[str]] = {}
+        for number, text in zip(scenario[column].tolist(), told, strict=True):
+            if number > 0 and text is not None:
+                counts.setdefault(int(number), Counter())[text] += 1
+        out[column] = {number: min(c, key=lambda t: (-c[t], t)) for number, c in sorted(counts.items())}
+    return out
+
+
+def groups_of(scenario: Scenario, called: Names | None = None) -> list[Group]:
     """Classes with enough requests to tell; of a dimension only where it tells requests apart."""
     out: list[Group] = []
     edges = np.searchsorted(np.array(BANDS), scenario["input_tokens"])
@@ -38,7 +59,7 @@ def groups_of(scenario: Scenario) -> list[Group]:
     for column, none in COLUMNS:
         values, counts = np.unique(scenario[column], return_counts=True)
         order = [int(v) for v in values[np.argsort(-counts, kind="stable")] if v != none][:MOST_VALUES]
-        named = [(label(column, value), scenario[column] == value) for value in order]
+        named = [(label(column, value, called or {}), scenario[column] == value) for value in order]
         if none is not None and len(order) > 0:
             named.append((f"every other {column}", ~np.isin(scenario[column], order)))
         if len(values) > 1:
@@ -46,10 +67,13 @@ def groups_of(scenario: Scenario) -> list[Group]:
     return out
 
 
-def label(column: str, value: int) -> str:
-    """How a value is called; 0 and -1 mean none."""
+def label(column: str, value: int, called: Names) -> str:
+    """How a value is called: by its name where the evidence has one; 0 and -1 mean none."""
     if column in ("lora", "dp_rank") and value == (0 if column == "lora" else -1):
         return f"no {column}"
+    name = called.get(column, {}).get(value)
+    if name is not None:
+        return f"{column} {name}"
     return f"{column} {value}" if column in ("priority", "dp_rank") else f"{column} number {value}"
 
 

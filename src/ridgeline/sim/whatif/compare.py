@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from ridgeline.scenario.model import PS, Scenario, take
 from ridgeline.sim.settings import SettingError
 from ridgeline.sim.whatif.basis import Basis
-from ridgeline.sim.whatif.caveats import too_large, warnings
+from ridgeline.sim.whatif.caveats import too_large, warnings, without_gateway
 from ridgeline.sim.whatif.classes import Group, groups_of
 from ridgeline.sim.whatif.gate import gate
 from ridgeline.sim.whatif.paired import STATISTICS, Change, change, of_metric, statistic
@@ -59,8 +59,11 @@ def compare(
     cluster that runs them.
 
     Raises:
-        SettingError: nothing finished before an interrupt.
+        SettingError: nothing finished before an interrupt; a gateway's policy is varied where there is none.
     """
+    alone = without_gateway(variants)
+    if alone is not None:
+        raise SettingError(alone)
     refused = [text for text in (too_large(basis, one.settings) for one in variants) if text is not None]
     if refused and not basis.sampled:
         raise SettingError(refused[0])
@@ -81,7 +84,7 @@ def compare(
     base = [of_rows(done[0, r], over) for r in kept]
     by = objective or objective_of(None, limits)
     looked_at = basis.scenario if over is None else take(basis.scenario, over)
-    groups = groups_of(looked_at)
+    groups = groups_of(looked_at, basis.called)
     runs = [
         compared(
             looked_at,
@@ -98,7 +101,7 @@ def compare(
     judged = gate(basis, checked or done[0, 0]) if basis.traffic is not None else None
     return Comparison(
         basis, by, tuple(limits), judged, tuple(ranked(runs)), len(kept), interrupted, len(variants) * repeats,
-        (*dict.fromkeys(refused), *warnings(basis, runs, judged)),
+        (*dict.fromkeys(refused), *warnings(basis, runs, judged)), over,
     )  # fmt: skip
 
 

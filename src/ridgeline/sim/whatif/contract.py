@@ -8,6 +8,7 @@ from ridgeline.sim.settings import Settings
 from ridgeline.sim.summary import SCHEMA
 from ridgeline.sim.whatif import gate
 from ridgeline.sim.whatif.advise import Advice, advise
+from ridgeline.sim.whatif.beside import apart
 from ridgeline.sim.whatif.flags import named, shown
 from ridgeline.sim.whatif.paired import Change
 from ridgeline.sim.whatif.result import NAMES, Compared, Comparison
@@ -117,18 +118,24 @@ def single(run: Compared, markdown: bool) -> list[str]:
 
 def table(found: Comparison, markdown: bool) -> list[str]:
     """Settings, best first."""
-    head = ["rank", "setting", *(f"{NAMES[m]} {s}" for m, s in SHOWN)]
+    by = (found.objective.metric, found.objective.statistic)
+    columns = SHOWN if by in SHOWN or by[0] not in NAMES else (by, *SHOWN)
+    head = ["rank", "setting", *(f"{NAMES[m]} {s}" for m, s in columns)]
     head += ["goodput/s"] if found.limits else []
     head += [f"change of {found.objective.text}"]
     rows = [head]
     for run in found.ranked[:MOST_ROWS]:
         cells = [str(run.rank), run.variant.name]
-        cells += [f"{told[s]:.4g}" if (told := run.figures[m]) else "-" for m, s in SHOWN]
+        cells += [f"{told[s]:.4g}" if (told := run.figures[m]) else "-" for m, s in columns]
         cells += [f"{run.goodput:.3g}" if run.goodput is not None else "-"] if found.limits else []
         rows.append([*cells, moved(run, found)])
-    out = [f"{found.base.outcomes[0].summary['requests']} requests, {found.repeats} "
-           f"{'repeat' if found.repeats == 1 else 'repeats'}, seconds, best first by {found.objective.text}; "
-           f"time model: {found.base.outcomes[0].summary['time_model']}"]  # fmt: skip
+    whole = found.base.outcomes[0].summary["requests"]
+    counted = f"{whole} requests" if found.over is None else f"{len(found.over)} of {whole} requests (the incident's)"
+    told_apart = apart(found)
+    out = [told_apart] if told_apart else []
+    out += [f"{counted}, {found.repeats} "
+            f"{'repeat' if found.repeats == 1 else 'repeats'}, seconds, best first by {found.objective.text}; "
+            f"time model: {found.base.outcomes[0].summary['time_model']}"]  # fmt: skip
     out += grid(rows, markdown, left=2)
     if len(found.runs) > MOST_ROWS:
         out.append(f"{len(found.runs) - MOST_ROWS} more settings: --format json has them all")

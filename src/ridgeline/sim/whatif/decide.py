@@ -1,6 +1,6 @@
 """From a cause to a decision: is a change worth touching production, which, what does it gain, what does it risk."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from ridgeline.sim.fidelity.contract import rounded
 from ridgeline.sim.whatif import gate
-from ridgeline.sim.whatif.advise import CLOSE, payers, told, worth
+from ridgeline.sim.whatif.advise import distrust, payers, told, worth
 from ridgeline.sim.whatif.basis import Basis
+from ridgeline.sim.whatif.choose import Choice, choose
 from ridgeline.sim.whatif.compare import compare
 from ridgeline.sim.whatif.contract import of_change, of_run
 from ridgeline.sim.whatif.flags import named
@@ -18,15 +19,12 @@ from ridgeline.sim.whatif.hypotheses import Hypothesis, hypotheses
 from ridgeline.sim.whatif.paired import statistic
 from ridgeline.sim.whatif.pool import OnDone
 from ridgeline.sim.whatif.result import Compared, Comparison, Objective
+from ridgeline.sim.whatif.sentence import action, beside, of_remedy, without
 from ridgeline.sim.whatif.slo import Limit
 from ridgeline.sim.whatif.variants import Variant
-from ridgeline.words.whatif import NO_SETTING, PRICES, Price
+from ridgeline.words.whatif import NO_SETTING
 
 SCHEMA: Final = "ridgeline.decision/1"
-ENOUGH: Final = 0.9
-"""A cheaper change is taken where it brings this share of the best gain."""
-LEAST: Final = 0.8
-"""Of servers the least is taken that brings this share of the best gain; of memory as of `ENOUGH`."""
 WORSE: Final = 0.25
 """A change that makes the 90th percentile of another figure worse by more than this is none."""
 WORSE_S: Final = 0.05
@@ -117,12 +115,14 @@ def decide(
     good_time: tuple[float, float] | None = None,
     *,
     limits: Sequence[Limit] = (),
+    remedies: Sequence[str] = (),
     repeats: int = REPEATS,
     seed: int = 0,
     jobs: int | None = None,
     on_done: OnDone | None = None,
 ) -> Decision:
-    """Try what the cause suggests on the traffic and choose; windows in wall seconds."""
+    """Try what the cause suggests on the traffic and choose; windows in wall seconds; ``remedies``: flags that the
+    diagnosis names."""
     tries = hypotheses(cause, basis.settings, basis.pinned)
     if not tries:
         return no_setting(cause, route)
@@ -136,26 +136,11 @@ def decide(
     )  # fmt: skip
     by_variant = {one.variant.name: one for one in tries}
     helps = [run for run in found.runs[1:] if worth(run, found) and harmless(run)]
+    remedy = of_remedy(remedies, found, helps, basis.pinned)
     if not helps:
-        return without_gain(cause, found)
-    chosen = choose(helps, found, {name: one.price for name, one in by_variant.items()})
-    return with_gain(cause, found, chosen, by_variant[chosen.variant.name])
-
-
-def choose(good: Sequence[Compared], found: Comparison, price: dict[str, Price]) -> Compared:
-    """The cheapest kind of change that brings most of what any brings; of that kind the first as good as its best.
-
-    What is dearer is another server before more memory before a flag.
-    """
-    best = min(run.score for run in good)
-    for kind in PRICES:
-        mine = [run for run in good if price[run.variant.name] == kind]
-        top = min((run.score for run in mine), default=0.0)
-        if mine and top <= ENOUGH * best:
-            # a flag costs the same whatever its value; of memory and servers the least that does it
-            least = {"memory": ENOUGH * best, "server": LEAST * best}.get(kind, top + CLOSE * abs(found.base_figure))
-            return next(run for run in mine if run.score <= least)
-    return min(good, key=lambda run: run.score)
+        return without_gain(cause, found, remedy)
+    choice = choose(helps, found, {name: one.price for name, one in by_variant.items()})
+    return with_gain(cause, found, choice, by_variant, remedy)
 
 
 def harmless(run: Compared) -> bool:
@@ -167,37 +152,31 @@ def harmless(run: Compared) -> bool:
     return True
 
 
-def without_gain(cause: str, found: Comparison) -> Decision:
+def without_gain(cause: str, found: Comparison, remedy: str) -> Decision:
     """Nothing tried helps enough."""
-    best = min((run for run in found.runs[1:] if run.gain is not None), key=lambda run: run.score, default=None)
-    count = len(found.runs) - 1
-    named_best = f"; the best of {count} tried, {best.variant.name}, gives {told(best, found)}" if best else ""
-    distrust = found.gate is not None and not found.gate.trust
-    sentence = f"Not worth touching production for {cause}{named_best}."
-    if distrust:
-        sentence = (
-            f"The simulator is not to be trusted on this traffic: nothing is recommended for {cause}{named_best}."
-        )
-    return Decision(cause, "not-trusted" if distrust else "no-gain", None if distrust else False, sentence,
-                    comparison=found)  # fmt: skip
+    distrusted = found.gate is not None and not found.gate.trust
+    return Decision(cause, "not-trusted" if distrusted else "no-gain", None if distrusted else False,
+                    without(cause, found, remedy), comparison=found)  # fmt: skip
 
 
-def with_gain(cause: str, found: Comparison, chosen: Compared, one: Hypothesis) -> Decision:
+def with_gain(cause: str, found: Comparison, choice: Choice, tries: Mapping[str, Hypothesis], remedy: str) -> Decision:
     """A change that helps."""
+    chosen = choice.chosen
+    one = tries[chosen.variant.name]
     flag, needs = named(chosen.variant.changes, chosen.variant.settings)
-    if one.variant.unpin:
-        flag = f"callers name no rank{' and ' + flag if flag else ''}"
     trusted = found.gate is not None and found.gate.trust
     pays = payers(chosen.classes)
     risks = tuple(r for r in (one.risk, *(f"pays: {name}" for name in pays)) if r)
-    sentence = f"Set {flag}: {told(chosen, found)}" if not one.variant.unpin else f"{flag}: {told(chosen, found)}"
-    sentence += "".join(f"; needs {need}" for need in needs)
-    sentence += f"; risk: {'; '.join(risks)}." if risks else "."
+    tail = "".join(f"; needs {need}" for need in needs) + "."
+    tail += beside(choice, {name: known.price for name, known in tries.items()}) + remedy
+    tail += f" Risk: {'; '.join(risks)}." if risks else ""
+    sentence = f"{action(chosen.variant)}: {told(chosen, found)}{tail}"
     if not trusted:
-        why = "; ".join(found.gate.why[:2]) if found.gate is not None else "nothing was observed to compare with"
-        sentence = f"Try on one server first, the simulator is not proven on this traffic ({why}): {sentence}"
-    return Decision(cause, "change" if trusted else "not-trusted", True if trusted else None, sentence, flag, needs,
-                    one.price, risks, chosen, found)  # fmt: skip
+        worth_trying = flag if not one.variant.unpin else action(chosen.variant, capital=False)
+        sentence = (f"{distrust(found.gate)}; at most worth trying on one server first: {worth_trying} (in the "
+                    f"simulation {told(chosen, found)}){tail}")  # fmt: skip
+    return Decision(cause, "change" if trusted else "not-trusted", True if trusted else None, sentence, flag or None,
+                    needs, one.price, risks, chosen, found)  # fmt: skip
 
 
 def to_json(decision: Decision) -> dict[str, Any]:

@@ -26,6 +26,11 @@ ENVIRONMENT: Final = {
     "disaggregation_bootstrap_timeout": "SGLANG_DISAGGREGATION_BOOTSTRAP_TIMEOUT",
     "disaggregation_waiting_timeout": "SGLANG_DISAGGREGATION_WAITING_TIMEOUT",
 }
+LONE_ROUTERS: Final = {
+    "power_of_two": "a load-aware router", "cache_aware": "a cache-aware router", "round_robin": "a round-robin router",
+    "consistent_hashing": "a router that hashes the key", "random": "a router that draws at random",
+}  # fmt: skip
+"""Where the gateway is not SGLang's: what to put in front, whatever its flags are."""
 DEPLOYMENT: Final = frozenset(
     {"engine", "version", "workers", "decode_workers", "lora_load_s", "tokenize_s", "tokenize_token_s", "return_s",
      "return_token_s", "handshake_s", "transfer_gb_per_s", "transfer_latency_s", "kv_bytes_per_token",
@@ -123,7 +128,12 @@ def sglang_flag(key: str, value: Value, version: str) -> Spelled:
 
 
 def vllm_flag(key: str, value: Value, settings: Settings) -> Spelled:
-    """One setting as vLLM takes it."""
+    """One setting as vLLM takes it; its servers have no gateway of their own whose flags are known."""
+    if key in GATEWAY:
+        return Spelled(f"{LONE_ROUTERS.get(str(value), f'a {value} router')} in front" if key == "router" else
+                       f"{key} {value}", None if key == "router" else "SGLang's gateway")  # fmt: skip
+    if key == "workers":
+        return Spelled(f"{value} servers")
     other = elsewhere(key, value)
     if other is not None:
         return other
@@ -143,5 +153,9 @@ def named(
 ) -> tuple[str, tuple[str, ...]]:
     """All changes as one text, and what they need."""
     pairs = list(changes.items()) if isinstance(changes, Mapping) else list(changes)
+    given = dict(pairs)
     found = spelled(pairs, settings)
+    if settings.engine != "vllm" and given.get("router", "user") != "user" and "workers" in given:
+        rest = spelled([pair for pair in pairs if pair[0] not in ("workers", "router")], settings)
+        found = [Spelled(f"{given['workers']} servers behind a gateway with --policy {given['router']}"), *rest]
     return " and ".join(one.text for one in found), tuple(one.needs for one in found if one.needs)

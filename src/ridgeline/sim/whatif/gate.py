@@ -172,7 +172,8 @@ def said(found: Gate | None) -> str:
     told = ""
     if shown:
         mean = found.figures[shown]["mean"]
-        told = f"mean {shown.removesuffix('_s').upper()} {mean.predicted:.3g} s, observed {mean.observed:.3g} s"
+        told = (f"mean {shown.removesuffix('_s').upper()} of the {found.requests} requests seen to their end "
+                f"{mean.predicted:.3g} s, observed {mean.observed:.3g} s")  # fmt: skip
     if found.trust:
         held = ", and requests held out from the fit are predicted" if found.held_out else ""
         return f"Fidelity: the baseline is reproduced ({told}){held}: the comparison can be trusted on this traffic."

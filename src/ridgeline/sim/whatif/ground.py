@@ -9,6 +9,7 @@ import numpy as np
 from ridgeline.bundle.view import View
 from ridgeline.model.errors import InputError
 from ridgeline.scenario.from_bundle import traffic_of
+from ridgeline.scenario.traffic import Traffic
 from ridgeline.sim.fidelity.contract import to_json
 from ridgeline.sim.fidelity.measure import fidelity
 from ridgeline.sim.fit.choices import choices_of
@@ -24,8 +25,12 @@ from ridgeline.sim.fit.whole import FOREVER_TS
 from ridgeline.sim.settings import Settings
 from ridgeline.sim.timing import PS, TimeModel, Way
 from ridgeline.sim.whatif.basis import Basis
+from ridgeline.sim.whatif.classes import names_of
 
 REFUSED: Final = "SELECT count(*) FROM requests WHERE state = 'rejected'"
+KEYS: Final = """
+SELECT rid, min(routing_key) AS routing_key, min(lora) AS lora FROM requests WHERE rid IS NOT NULL GROUP BY rid
+"""
 FITTED_AT_MOST: Final = 4000
 """Requests the time model is fitted on: the first of them."""
 FEWEST_LINES: Final = 8
@@ -44,7 +49,8 @@ def basis_of(view: View, check: bool = True, say: Callable[[str], None] | None =
     whole = whole_service(view, setup)
     traffic = traffic_of(view, whole=True, infer=True)
     notes = tuple(dict.fromkeys((*traffic.notes, *whole.assumed)))
-    basis = Basis(traffic.scenario, served(whole, setup.settings), traffic=traffic, sampled=True, notes=notes)
+    basis = Basis(traffic.scenario, served(whole, setup.settings), traffic=traffic, sampled=True, notes=notes,
+                  called=called(view, traffic))  # fmt: skip
     tell("fitting step times")
     if whole.settings.decode_workers:
         return both_sides(view, setup, basis)
@@ -65,6 +71,14 @@ def basis_of(view: View, check: bool = True, say: Callable[[str], None] | None =
         return basis
     tell("checking the simulator on held-out requests")
     return replace(basis, held_out=to_json(fidelity(own, setup, engine_run, 0.5, lines)))
+
+
+def called(view: View, traffic: Traffic) -> dict[str, dict[int, str]]:
+    """What the evidence calls the traffic's routing keys and adapters, which are numbers in it."""
+    known = {row["rid"]: row for row in view.arrow(KEYS).to_pylist()}
+    rows = [known.get(rid) or known.get(rid.split("#")[0]) for rid in traffic.rids]
+    columns = ("routing_key", "lora")
+    return names_of(traffic.scenario, {c: [None if row is None else row[c] for row in rows] for c in columns})
 
 
 def served(whole: Configured, own: Settings) -> Settings:

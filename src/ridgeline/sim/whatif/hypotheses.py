@@ -49,6 +49,8 @@ def applied(one: Try, base: Settings) -> Settings | None:
             return None
         if key == PLACED_BY_RANK and (base.dp_size < 2 or base.decode_workers):
             return None
+        if key == PLACED_BY_RANK and text == "round_robin" and getattr(base, key) == "auto":
+            return None  # which is what auto does
         if key == "router" and not text.startswith("?") and (base.workers < 2 or base.router not in ROUTERS):
             return None
         value = value_of(key, text, base)

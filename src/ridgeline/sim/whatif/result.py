@@ -3,6 +3,9 @@
 from dataclasses import dataclass
 from typing import Final
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ridgeline.sim.whatif.basis import Basis
 from ridgeline.sim.whatif.classes import Group
 from ridgeline.sim.whatif.gate import Gate
@@ -66,6 +69,7 @@ class Comparison:
     interrupted: bool
     planned: int
     warnings: tuple[str, ...]
+    over: NDArray[np.int64] | None = None  # requests that the figures are about; None: all
 
     @property
     def base(self) -> Compared:

@@ -1,0 +1,78 @@
+"""Which of the settings that help is chosen: the cheapest that cannot be told from the best."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from ridgeline.sim.whatif.advise import CLOSE
+from ridgeline.sim.whatif.paired import Change, change, of_metric
+from ridgeline.sim.whatif.result import Compared, Comparison
+from ridgeline.sim.whatif.slo import within
+from ridgeline.words.whatif import PRICES, Price
+
+ENOUGH: Final = 0.9
+"""Gains are alike where the smaller is this share of the other."""
+LEAST: Final = 0.8
+"""Of servers the least is taken that brings this share of the best gain; of memory as of `ENOUGH`."""
+ALIKE: Final = 0.7
+"""A cheaper change that cannot be told from a dearer one is taken from this share of its gain on: wide intervals alone
+make nothing equal."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """``equal``: others that cannot be told from the chosen one, best first; ``best``: the best, where it is better
+    than that; ``cheaper``: whether the price decided."""
+
+    chosen: Compared
+    equal: tuple[Compared, ...]
+    best: Compared | None
+    cheaper: bool
+
+
+def choose(good: Sequence[Compared], found: Comparison, price: Mapping[str, Price]) -> Choice:
+    """Of every kind of change its own pick; of those the cheapest that is not clearly worse than any dearer one.
+
+    ``good``: at least one; ``price``: by the variant's name.
+    """
+    best = min(good, key=lambda run: run.score)
+    picks = []
+    for kind in PRICES:
+        mine = [run for run in good if price[run.variant.name] == kind]
+        if mine:
+            top = min(mine, key=lambda run: run.score)
+            # a flag costs the same whatever its value; of memory and servers the least that does it
+            share = {"memory": ENOUGH, "server": LEAST}.get(kind)
+            least = top.score + CLOSE * abs(found.base_figure) if share is None else share * best.score
+            picks.append(next((run for run in mine if run.score <= least), top))
+    chosen = next(run for i, run in enumerate(picks) if all(as_good(run, dear, found) for dear in picks[i + 1 :]))
+    alike = [run for run in good if run is not chosen and equal(run, chosen, found)]
+    more = best if best is not chosen and best not in alike else None
+    cheaper = any(run.score < chosen.score for run in picks)
+    return Choice(chosen, tuple(sorted(alike, key=lambda run: run.score)), more, cheaper)
+
+
+def as_good(run: Compared, other: Compared, found: Comparison) -> bool:
+    """Whether a setting brings most of what another does, or a good part and cannot be told from it."""
+    if run.score <= ENOUGH * other.score:
+        return True
+    moved = between(other, run, found)
+    return moved is not None and not moved.certain and run.score <= ALIKE * other.score
+
+
+def equal(one: Compared, other: Compared, found: Comparison) -> bool:
+    """Whether two settings give about the same gain, paired on the same requests with room for no difference."""
+    moved = between(one, other, found)
+    small, large = sorted((one.score, other.score), reverse=True)
+    return moved is not None and not moved.certain and small <= ENOUGH * large
+
+
+def between(one: Compared, other: Compared, found: Comparison) -> Change | None:
+    """The change of the objective from one setting to another; None where no figure is known, or nothing bounds it."""
+    by = found.objective
+    if by.metric == "goodput":
+        shares = [[-within(o.values, found.limits).astype("f4") for o in run.outcomes] for run in (one, other)]
+        moved = change(*shares, "mean")
+    else:
+        moved = change(of_metric(one.outcomes, by.metric), of_metric(other.outcomes, by.metric), by.statistic)
+    return None if moved is None or moved.low is None else moved
