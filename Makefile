@@ -12,7 +12,7 @@ demo: $(CORE)/ready
 	@$(CORE)/bin/ridgeline decide demo/incident; status=$$?; test $$status -eq 2 || exit 1
 
 test: $(DEV)/ready
-	$(DEV)/bin/python -m pytest
+	$(DEV)/bin/python -m pytest -n 2 --dist loadfile
 
 lint: $(DEV)/ready
 	$(DEV)/bin/ruff check src tests bench

@@ -1,6 +1,7 @@
 """A real `ridgeline lab serve` process on loopback."""
 
 import json
+import os
 import signal
 import socket
 import subprocess
@@ -38,7 +39,7 @@ class Served:
 
 def free_ports() -> int:
     """The first of three ports in a row that are free."""
-    for port in range(32_000, 40_000, 7):
+    for port in range(32_000 + 3 * (os.getpid() % 2000), 40_000, 7):  # test processes run side by side
         try:
             with socket.create_server(("127.0.0.1", port)), socket.create_server(("127.0.0.1", port + 1)):
                 socket.create_server(("127.0.0.1", port + 2)).close()
