@@ -248,6 +248,8 @@ def test_the_past_out_of_a_prometheus(tmp_path: Path) -> None:
         (("-o", "OUT", "--prometheus", "http://127.0.0.1:9"), "needs --from and --to"),
         (("--seal", "OUT"), "no unsealed capture"),
         (("http://127.0.0.1:9", "-o", "FULL"), "is not empty"),
+        (("http://127.0.0.1:9", "-o", "OUT", "--logs", "a.log", "b.log"), "quote the pattern"),
+        (("http://127.0.0.1:9", "FULL", "-o", "OUT"), "to follow it write --logs"),
     ],
 )
 def test_bad_arguments_are_one_line(tmp_path: Path, arguments: tuple[str, ...], says: str) -> None:
@@ -256,6 +258,19 @@ def test_bad_arguments_are_one_line(tmp_path: Path, arguments: tuple[str, ...], 
     places = {"OUT": str(tmp_path / "out"), "FULL": str(tmp_path / "full")}
     status, _, err = run(*(places.get(a, a) for a in arguments))
     assert status == 1 and says in err and err.count("\n") == 1, err
+
+
+def test_a_pattern_that_the_shell_made_words_of(tmp_path: Path) -> None:
+    """Unquoted, `--logs DIR/*.log` comes as several words: all are logs. The sealed folder is not written again."""
+    for second, name in enumerate(("a.log", "b.log", "c.log")):
+        (tmp_path / name).write_text(LINE.replace("03:38:01", f"03:38:0{second}"))
+    with serving(Engine()) as url:
+        logs = [tmp_path / name for name in ("a.log", "b.log", "c.log")]
+        status, _, err = run(url, "-o", tmp_path / "out", "--for", "1s", "--logs", *logs)
+    assert status == 0, err
+    assert count(tmp_path / "out", "SELECT count(DISTINCT ts) FROM batches") == 3
+    status, _, err = run("http://127.0.0.1:9", "-o", tmp_path / "out")
+    assert status == 1 and "holds a bundle already" in err and "seal" not in err.split("already")[1], err
 
 
 def test_a_full_disk_ends_it_with_one_line_and_keeps_what_was_written(tmp_path: Path) -> None:

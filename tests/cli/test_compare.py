@@ -151,3 +151,25 @@ def test_a_capture_counts_for_its_own_time_only(files: dict[str, Path], tmp_path
     assert status == 0, err
     assert 600 < next(f for f in found["figures"] if f["name"] == "ttft_mean")["after"]["n"] < 1000
     assert any("only the time of its capture" in note for note in found["notes"])
+
+
+def test_each_side_has_its_own_time_and_the_rule_is_said(files: dict[str, Path], tmp_path: Path) -> None:
+    """The same requests an hour later are paired by rid; their window is theirs."""
+    later = client_file(tmp_path / "later.jsonl", traffic(600, 1, faster=1.3), base=1.796e9 + 3600)
+    _, out, err = run(files["slow"], later)
+    times = [line.split()[2] for line in out.splitlines() if line.startswith(("incident  20", "after     20"))]
+    assert len(times) == 2 and times[0] != times[1], err + out
+    assert "each is held against itself" in out.replace("\n", " ")
+    assert "more than 10 % apart" in out and "after correcting for" in " ".join(out.split())
+
+
+def test_held_against_itself_nothing_is_unclear(files: dict[str, Path]) -> None:
+    status, out, _ = run(files["slow"], files["slow"], "--format", "json")
+    found = json.loads(out)
+    assert status == 2 and found["verdict"] == "no-change"
+    assert found["classes"] and {row["change"] for row in found["classes"]} == {"same"}
+
+
+def test_exit_statuses_are_in_the_help() -> None:
+    _, out, _ = run("--help")
+    assert "Exit status" in out and "no-change" in out

@@ -83,5 +83,15 @@ def test_nobody_there_is_one_line() -> None:
         capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip
     assert done.returncode == 1
-    assert done.stderr.count("\n") == 1
-    assert "no endpoint answered" in done.stderr
+    waiting, error = done.stderr.splitlines()
+    assert waiting == "ridgeline: watching http://127.0.0.1:9 for 1 s, then reading"
+    assert "no endpoint answered" in error
+
+
+def test_an_address_without_its_scheme_is_no_missing_file() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "ridgeline", "diagnose", "127.0.0.1:9", "--for", "1s"],
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert done.returncode == 1 and done.stderr.count("\n") == 1
+    assert "write http://HOST:PORT" in done.stderr

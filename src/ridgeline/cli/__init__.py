@@ -51,6 +51,15 @@ VERBS: Final = (
     ("output", "mcp", "ridgeline.cli.mcp:mcp", "Read-only tools for other programs, over stdio."),
     ("lab", "lab", "ridgeline.cli.lab:lab", "Record labelled incidents in virtual time; score diagnose."),
 )
+# What stands below the options of a verb whose answer has more words than the status below.
+EPILOGUES: Final = {
+    "compare": """\
+With BASELINE or an SLO it says recovered (back there), not-recovered (still beyond it), worse or inconclusive; without,
+improved, worse, no-change (every figure users feel lies within the margin) or inconclusive.
+
+Exit status: 0 recovered or improved, 2 not-recovered, worse or no-change, 3 inconclusive, 1 unreadable.
+""",
+}
 
 HELP: Final = """\
 From an LLM-serving incident's symptom to its root cause and an offline decision.
@@ -67,7 +76,8 @@ def build() -> App:
     app = App(name="ridgeline", help=HELP, version=facts, help_format="plaintext")
     app.register_install_completion_command(help="Install completion for bash, zsh or fish.")
     for group, verb, where, line in VERBS:
-        app.command(where, name=verb, help=line, group=group)
+        below = {"help_epilogue": EPILOGUES[verb]} if verb in EPILOGUES else {}  # a verb of verbs takes none from here
+        app.command(where, name=verb, help=line, group=group, **below)
     return app
 
 
@@ -82,10 +92,12 @@ def main(arguments: list[str] | None = None) -> None:
     """Run one verb and leave with its exit status; errors raised on purpose are one line on standard error."""
     try:
         given = _standard_input_last(sys.argv[1:] if arguments is None else arguments)
-        status = build()(given, result_action="return_value", exit_on_error=False)
+        status = build()(given, result_action="return_value", exit_on_error=False, print_error=False)
         sys.stdout.flush()
-    except CycloptsError:
-        status = 1  # the parser has said what is wrong; 2 would mean a finding
+    except CycloptsError as e:
+        verb = next((f"{v} " for _, v, _, _ in VERBS if v in given[:1]), "")
+        print(f"ridgeline: {' '.join(str(e).split())} (see ridgeline {verb}--help)", file=sys.stderr)
+        status = 1  # 2 would mean a finding
     except RidgelineError as e:
         print(f"ridgeline: {e}", file=sys.stderr)
         status = 1

@@ -49,7 +49,8 @@ def capture(
     seal
         Make the folder of a capture that was killed a bundle, instead of capturing.
     logs
-        Files, folders or patterns to follow, through rotation; a folder is an exporter's.
+        Files, folders or patterns to follow, through rotation; a folder is an exporter's. Several may stand behind it.
+        Quote a pattern ('/var/log/sglang/*.log'): then files that appear later are followed too.
     for_
         How long, such as 2m; without it until Ctrl-C or SIGTERM.
     every
@@ -81,6 +82,7 @@ def capture(
     """
     import asyncio
 
+    from ridgeline.cli.evidence import servers_and_logs
     from ridgeline.live.capture import capture as run
     from ridgeline.live.seal import begin, note
     from ridgeline.model.errors import InputError
@@ -91,6 +93,7 @@ def capture(
         return _seal(seal, keep_text, tz, year, format, quiet, None)
     if output is None:
         raise InputError("-o is missing: name the folder to write")
+    urls, logs = servers_and_logs(urls, logs)
     plan = _plan(urls, logs, for_, every, otlp, prometheus, from_, to, step, raise_logging, allow_host, tz)
     about: dict[str, Any] = {"schema": "ridgeline.capture/1", "urls": list(urls), "logs": len(logs)}
     if plan.past is None:
@@ -122,6 +125,8 @@ def _plan(
         base_of(url)
     if raise_logging:
         may_write(urls, allow_host)
+    if otlp is not None and not 0 <= otlp < 1 << 16:
+        raise InputError(f"--otlp {otlp}: is no port; give one from 1 to 65535")
     if not (urls or logs or prometheus or otlp is not None):
         raise InputError("nothing to capture: give URLs, --logs, --otlp or --prometheus")
     past = None

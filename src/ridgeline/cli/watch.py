@@ -37,7 +37,8 @@ def watch(
     output
         The folder for sealed incidents.
     logs
-        Files, folders or patterns to follow as well, through rotation.
+        Files, folders or patterns to follow as well, through rotation; several may stand behind it. Quote a pattern:
+        then files that appear later are followed too.
     on_incident
         A command (it gets the incident's folder) or a URL (it gets JSON) to call once an incident is sealed.
     slo
@@ -61,11 +62,12 @@ def watch(
     """
     import asyncio
 
-    from ridgeline.cli.evidence import seconds_of
+    from ridgeline.cli.evidence import seconds_of, servers_and_logs
     from ridgeline.live.watch import Watch, record
     from ridgeline.model.errors import InputError
     from ridgeline.verdict.slo import slo_of
 
+    urls, logs = servers_and_logs(urls, logs)
     bounds = slo_of(slo)
     shares = sorted(name for name in bounds if "_" not in name or name == "hit_ratio")
     if shares:

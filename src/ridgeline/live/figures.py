@@ -41,8 +41,9 @@ LABEL: Final = re.compile(rb'(dp_rank|engine|le|stage|priority|endpoint|status_c
 
 @dataclass
 class Scraped:
-    """One scrape. `ranks`: rank → gauge → value; `counters`: sums over series
-    (`arrived`, `turned_away`: requests to generate, and those that were answered with an error); `latency`: name → le → count.
+    """One scrape. `ranks`: rank → gauge → value; `counters`: sums over series; `latency`: name → le → count.
+
+    Counters `arrived` and `turned_away`: requests to generate, and those of them that were answered with an error.
 
     `stages`: rank → stage → seconds in all. `sums` and `counts` are those of the latency histograms.
     """

@@ -38,14 +38,23 @@ def begin(folder: Path, about: dict[str, Any]) -> Path:
     """The raw folder of a new capture. Raises InputError where the folder holds something else already."""
     try:
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-            unsealed = " (an unsealed capture: ridgeline capture --seal)" if (folder / MARK).exists() else ""
-            raise InputError(f"{folder}: is not empty{unsealed}; give a new folder")
+            raise InputError(f"{folder}: {_holding(folder)}; give a new folder")
         (folder / RAW).mkdir(parents=True, exist_ok=True)
         folder.chmod(0o700)
         note(folder, about)
     except OSError as e:
         raise InputError(f"{folder}: cannot be written ({e.strerror}); give another folder") from e
     return folder / RAW
+
+
+def _holding(folder: Path) -> str:
+    if not folder.is_dir():
+        return "is a file"
+    if is_bundle(folder):
+        return f"holds a bundle already (ridgeline diagnose {folder})"
+    if (folder / MARK).exists():
+        return f"holds a capture that is not sealed (ridgeline capture --seal {folder})"
+    return "is not empty"
 
 
 def note(folder: Path, about: dict[str, Any]) -> None:

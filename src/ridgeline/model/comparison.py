@@ -128,6 +128,8 @@ class Comparison:
     needs: Needs | None
     notes: tuple[str, ...]
     spans: tuple[tuple[str, float | None, float | None], ...]
+    margin: float  # share of a figure below which a difference does not matter
+    alpha: float  # two-sided error over all figures that decide
 
 
 def value_said(value: float | None, unit: str) -> str:

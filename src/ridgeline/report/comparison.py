@@ -69,11 +69,38 @@ def _figures(c: Comparison) -> RenderableType | None:
             f.name, _value(f.incident, f.unit), _value(f.after, f.unit),
             *([_value(f.baseline, f.unit) if f.baseline else ""] if third else []), *slo, difference_said(f),
             f"{f.after.n} ({f.after.n_eff:.0f})" if f.after.spread is not None else f"{f.after.n}",
-            Text(f.change if f.contrast.p_value is not None else "too few", style=CHANGE_STYLE[f.change]),
+            Text(_changed(f), style=CHANGE_STYLE[f.change]),
         )  # fmt: skip
     basis = ", ".join(dict.fromkeys(f.basis for f in c.figures))
     words = f"from {basis}; n is worth less than it counts where requests shared the same bad minutes"
-    return Group(table, Text(words, style="bright_black"))
+    return Group(table, *(Text(line, style="bright_black") for line in (words, *_rule(c))))
+
+
+def _changed(f: Figure) -> str:
+    """The change in a word; a star where it is one by the figure's own interval only."""
+    return "too few" if f.contrast.p_value is None else f.change + ("*" if alone(f) else "")
+
+
+def alone(f: Figure) -> bool:
+    """Whether the figure's own interval excludes no change, although the change is not claimed."""
+    low, high = f.contrast.low, f.contrast.high
+    beyond = abs(f.contrast.difference or 0.0) > f.contrast.margin
+    return f.change == "unclear" and beyond and low is not None and high is not None and (low > 0 or high < 0)
+
+
+def _rule(c: Comparison) -> list[str]:
+    """When a figure counts as changed, and what the star means."""
+    corrected = [sum(f.contrast.p_value is not None and f.drives is drives for f in c.figures)
+                 for drives in (True, False)]  # fmt: skip
+    rule = (
+        f"better or worse: more than {100 * c.margin:g} % apart, and beyond chance ({100 * c.alpha:g} %) after "
+        f"correcting for {corrected[0]} figures that decide; same: the whole interval within that margin"
+    )
+    starred = sorted({corrected[not f.drives] for f in c.figures if alone(f)})
+    if not starred:
+        return [rule]
+    many = " or ".join(map(str, starred))
+    return [rule, f"* its own interval excludes no change, but not after correcting for {many} figures"]
 
 
 def _value(e: Estimate, unit: str) -> str:
@@ -125,9 +152,10 @@ def markdown(c: Comparison) -> str:
     if c.figures:
         lines += ["", "| figure | incident | after | after / incident (95 %) | change |", "|---|---|---|---|---|"]
         shown = [f for f in c.figures if f.drives or f.slo is not None or f.change != "unclear"]
-        for f in shown[: max(0, 22 - len(lines))]:
-            cells = (f.name, *(_value(e, f.unit) for e in (f.incident, f.after)), difference_said(f), f.change)
+        for f in shown[: max(0, 19 - len(lines))]:
+            cells = (f.name, *(_value(e, f.unit) for e in (f.incident, f.after)), difference_said(f), _changed(f))
             lines.append(f"| {' | '.join(cells)} |")
+        lines += ["", *(escaped(line) for line in _rule(c))]
     if c.needs is not None:
         lines += ["", f"Needs: {escaped(c.needs.statement)}"]
     return "\n".join(lines) + "\n"

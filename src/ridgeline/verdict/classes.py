@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ridgeline.model.comparison import ClassChange
-from ridgeline.verdict.figures import ALPHA, MARGIN
+from ridgeline.verdict.figures import ALPHA, MARGIN, spread_of
 from ridgeline.verdict.requests import LABELS, Requests
-from ridgeline.verdict.rows import QUANTITIES
+from ridgeline.verdict.rows import QUANTITIES, pairs_of
 from ridgeline.verdict.sections import contrast, correlated_s, holm, plan, statistic
 
 FEWEST: Final = 40  # requests of a class on either side
@@ -30,11 +30,17 @@ class Class:
     masks: tuple[NDArray[np.bool_], NDArray[np.bool_]]
 
 
-def classes_of(incident: Requests | None, after: Requests | None) -> tuple[ClassChange, ...]:
-    """Mean TTFT and E2E of each class with enough requests on both sides, false discovery held by Holm."""
+def classes_of(
+    incident: Requests | None, after: Requests | None, *, paired: bool = False
+) -> tuple[ClassChange, ...]:  # fmt: skip
+    """Mean TTFT and E2E of each class with enough requests on both sides, false discovery held by Holm.
+
+    `paired`: row k of both is the same request.
+    """
     if incident is None or after is None:
         return ()
-    rows = [row for c in _classes(incident, after) for column in SEEN if (row := _row(c, column, incident, after))]
+    rows = [row for c in _classes(incident, after) for column in SEEN
+            if (row := _row(c, column, incident, after, paired))]  # fmt: skip
     adjusted = holm([row.contrast.p_value for row in rows])
     return tuple(_judged(row, p) for row, p in zip(rows, adjusted, strict=True))
 
@@ -61,20 +67,25 @@ def _classes(a: Requests, b: Requests) -> list[Class]:
     return [c for c in whole if all(int(mask.sum()) >= FEWEST for mask in c.masks)]
 
 
-def _row(c: Class, column: str, a: Requests, b: Requests) -> ClassChange | None:
+def _row(c: Class, column: str, a: Requests, b: Requests, paired: bool) -> ClassChange | None:
     quantity = next(q for q in QUANTITIES if q.column == column)
-    samples = []
+    samples, masks = [], []
     for side, mask in zip((a, b), c.masks, strict=True):
         values = side.columns[column]
         kept = mask & ~np.isnan(values) & (values >= 0)
         if int(kept.sum()) < FEWEST:
             return None
+        masks.append(kept)
         samples.append((side.at[kept], values[kept]))
     correlated = max(correlated_s(at, np.log(values + quantity.floor_s)) for at, values in samples)
     estimates = [
         statistic(at, values, lambda x: float(x.mean()), plan(at, correlated), floor=quantity.floor_s)
         for at, values in samples
     ]
+    spread = None
+    if paired and bool(np.array_equal(*masks)):  # the same requests make up the class on both sides
+        blocks = pairs_of(samples, quantity, (("mean", None),)).get("mean")
+        spread = None if blocks is None else spread_of(blocks, (0, 1), estimates[0], estimates[1])
     found = contrast(f"{quantity.name}_mean", estimates[0], estimates[1], margin=MARGIN, margin_abs=quantity.margin_s,
-                     alpha=ALPHA)  # fmt: skip
+                     alpha=ALPHA, paired=spread)  # fmt: skip
     return ClassChange(c.attribute, c.value, f"{quantity.name}_mean", found.n_a, found.n_b, found, None, "unclear")

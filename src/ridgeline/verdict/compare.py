@@ -8,7 +8,7 @@ from ridgeline.model.comparison import Comparison
 from ridgeline.verdict.classes import classes_of
 from ridgeline.verdict.comparable import changed, checks_of, settings_of
 from ridgeline.verdict.evidence import Evidence, Side, gather
-from ridgeline.verdict.figures import MARGIN, figures_of
+from ridgeline.verdict.figures import ALPHA, MARGIN, figures_of
 from ridgeline.verdict.judge import judge, with_slo
 from ridgeline.verdict.needs import needs_of
 from ridgeline.verdict.pairs import pair_up
@@ -47,12 +47,14 @@ def of_evidence(
         ruling.why,
         "slo" if bounds else "baseline" if len(sides) > 2 else "none",
         figures,
-        classes_of(sides[0].requests, sides[1].requests),
+        classes_of(sides[0].requests, sides[1].requests, paired=paired),
         checks,
         settings,
         needs_of(ruling.open, sides[1]) if ruling.verdict == "inconclusive" else None,
         tuple(_notes(sides, paired)),
-        tuple((side.name, *(side.span() or (None, None))) for side in sides),
+        tuple((side.name, *(side.span() or (None, None))) for side in given),  # paired sides share one clock
+        margin,
+        ALPHA,
     )
 
 

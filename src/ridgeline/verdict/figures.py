@@ -10,10 +10,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
-from ridgeline.model.comparison import Change, Figure
+from ridgeline.model.comparison import Change, Estimate, Figure
 from ridgeline.model.contrast import Contrast
 from ridgeline.verdict.evidence import Evidence
-from ridgeline.verdict.rows import QUANTITIES, SHARES, STATISTICS, Row, share_row, time_rows
+from ridgeline.verdict.rows import QUANTITIES, SHARES, STATISTICS, Paired, Row, share_row, time_rows
 from ridgeline.verdict.sections import contrast, forward, holm, paired_spread
 
 ALPHA: Final = 0.02
@@ -66,12 +66,16 @@ def _judged(rows: Sequence[Row], alpha: float) -> tuple[Figure, ...]:
 
 
 def _contrast(row: Row, a: int, b: int, alpha: float) -> Contrast:
-    left, right, paired = row.estimates[a], row.estimates[b], None
-    if row.paired is not None:
-        whole = forward(right.value, right.scale, right.floor) - forward(left.value, left.scale, left.floor)
-        paired = paired_spread(row.paired.marks[a], row.paired.marks[b], whole, row.paired.cut)
+    left, right = row.estimates[a], row.estimates[b]
+    paired = None if row.paired is None else spread_of(row.paired, (a, b), left, right)
     return contrast(row.name, left, right, margin=row.margin, margin_abs=row.margin_abs, alpha=alpha,
                     paired=paired)  # fmt: skip
+
+
+def spread_of(paired: Paired, sides: tuple[int, int], left: Estimate, right: Estimate) -> tuple[float, int] | None:
+    """(standard error, degrees of freedom) of right - left, request by request; None with too few blocks."""
+    whole = forward(right.value, right.scale, right.floor) - forward(left.value, left.scale, left.floor)
+    return paired_spread(paired.marks[sides[0]], paired.marks[sides[1]], whole, paired.cut)
 
 
 def _adjusted(rows: Sequence[Row], contrasts: Sequence[Contrast]) -> list[float | None]:

@@ -112,7 +112,7 @@ def time_rows(sides: Sequence[Evidence], quantity: Quantity, wanted: Wanted, mar
     basis: Basis
     if len(usable) == len(sides):
         found, basis = _from_requests(usable, quantity, wanted), "requests"
-        pairs = _pairs(usable, quantity, wanted) if paired else {}
+        pairs = pairs_of(usable, quantity, wanted) if paired else {}
     elif all(s is not None for s in seen):
         found, basis = _from_histograms([s for s in seen if s is not None], quantity, wanted), "histograms"
     else:
@@ -161,7 +161,8 @@ def _together(sides: Sequence[Evidence], name: str) -> list[tuple[Floats, Floats
     return [(t.at[kept], t.columns[name][kept]) for t in tables]
 
 
-def _pairs(columns: Sequence[tuple[Floats, Floats]], quantity: Quantity, wanted: Wanted) -> dict[str, Paired]:
+def pairs_of(columns: Sequence[tuple[Floats, Floats]], quantity: Quantity, wanted: Wanted) -> dict[str, Paired]:
+    """Statistic → its blocks, from (times, values) of every side, row by row the same request."""
     at, floor = columns[0][0], quantity.floor_s
     logs = [np.log(values + floor) for _, values in columns]
     cut = plan(at, max(correlated_s(at, other - logs[0]) for other in logs[1:]))
@@ -265,7 +266,16 @@ def share_row(sides: Sequence[Evidence], share: Share) -> Row | None:
         basis = "counters"
     correlated = max(correlated_s(at[below > 0], above[below > 0] / below[below > 0]) for at, above, below in known)
     estimates = tuple(_share_estimate(at, above, below, correlated, share) for at, above, below in known)
-    return Row(share.name, share.unit, share.name, share.better, basis, share.drives, estimates, 0.0, share.margin)
+    return Row(share.name, share.unit, share.name, share.better, basis, share.drives, estimates, 0.0, share.margin,
+               _itself(known, correlated, estimates[0].n) if basis == "counters" else None)  # fmt: skip
+
+
+def _itself(known: Sequence[tuple[Floats, Floats, Floats]], correlated: float, n: int) -> Paired | None:
+    """Where every side counted the very same at the same moments, nothing is left to chance."""
+    if not all(np.array_equal(x, y) for other in known[1:] for x, y in zip(known[0], other, strict=True)):
+        return None
+    cut = plan(known[0][0], correlated, n)
+    return None if cut is None else Paired(cut, tuple((0.0,) * cut.blocks for _ in known))
 
 
 def _share_columns(requests: Requests | None, share: Share) -> tuple[Floats, Floats, Floats] | None:
