@@ -40,12 +40,12 @@ def advise(found: Comparison) -> Advice:
     good = [run for run in others if worth(run, found)]
     if not good:
         best = min(others, key=lambda run: run.score)
-        near = f"the best, {best.variant.name}, gives {told(best, found)}"
-        sentence = f"No change is worth it: {near}."
+        closest = f"the best, {best.variant.name}, gives {told(best, found)}"
+        sentence = f"No change is worth it: {closest}."
         if distrusted:
-            sentence = f"{distrust(found.gate)}; nothing is recommended: in the simulation {near}."
+            sentence = f"{distrust(found.gate)}; nothing is recommended: in the simulation {closest}."
         elif best.score >= 0:
-            sentence = f"None of the settings tried helps on this traffic: {near}."
+            sentence = f"None of the settings tried helps on this traffic: {closest}."
         return Advice(sentence, None, None, (), ())
     top = min(run.score for run in good)
     near = CLOSE * abs(found.base_figure)

@@ -31,9 +31,9 @@ def too_large(basis: Basis, settings: Settings) -> str | None:
             f"can ever hold (max_total_num_tokens; {len(over)} such requests)")  # fmt: skip
 
 
-def without_gateway(variants: Sequence[Variant]) -> str | None:
+def without_gateway(basis: Basis, variants: Sequence[Variant]) -> str | None:
     """In words, that a gateway's policy is varied where no gateway is; None: there is one, or it is not varied."""
-    moved = [one for one in variants if "router" in dict(one.changes)]
+    moved = [one for one in variants if one.settings.router != basis.settings.router]
     if not moved or any(one.settings.workers > 1 for one in moved):
         return None
     return ("router: there is no gateway in this evidence (workers=1): its policy moves nothing; give --set workers=2 "

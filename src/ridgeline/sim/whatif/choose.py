@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+import numpy as np
+
 from ridgeline.sim.whatif.advise import CLOSE
 from ridgeline.sim.whatif.paired import Change, change, of_metric
 from ridgeline.sim.whatif.result import Compared, Comparison
@@ -71,8 +73,8 @@ def between(one: Compared, other: Compared, found: Comparison) -> Change | None:
     """The change of the objective from one setting to another; None where no figure is known, or nothing bounds it."""
     by = found.objective
     if by.metric == "goodput":
-        shares = [[-within(o.values, found.limits).astype("f4") for o in run.outcomes] for run in (one, other)]
-        moved = change(*shares, "mean")
+        old, new = ([-within(o.values, found.limits).astype(np.float32) for o in run.outcomes] for run in (one, other))
+        moved = change(old, new, "mean")
     else:
         moved = change(of_metric(one.outcomes, by.metric), of_metric(other.outcomes, by.metric), by.statistic)
     return None if moved is None or moved.low is None else moved

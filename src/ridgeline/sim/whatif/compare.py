@@ -61,7 +61,7 @@ def compare(
     Raises:
         SettingError: nothing finished before an interrupt; a gateway's policy is varied where there is none.
     """
-    alone = without_gateway(variants)
+    alone = without_gateway(basis, variants)
     if alone is not None:
         raise SettingError(alone)
     refused = [text for text in (too_large(basis, one.settings) for one in variants) if text is not None]
