@@ -163,6 +163,7 @@ def test_other_predicates(serve: Serve, tmp_path: Path, fails: str, mark: str) -
 def test_what_does_not_come_back_is_said(serve: Serve, tmp_path: Path) -> None:
     report, done = minimised(dump(tmp_path / "d.pkl", 20, {}), serve(), "crash", tmp_path / "out", "--repeat", "3")
     assert done.returncode == 3 and report["state"] == "not-reproduced" and report["spent"] == 4
+    assert "try 2 of 600" in done.stderr and done.stderr.count("the first 3 tries all passed") == 1
     assert not (tmp_path / "out" / "minimal.jsonl").exists()
 
 

@@ -36,6 +36,15 @@ def test_text_and_markdown_name_the_flag() -> None:
         assert status == 3 and "| request-log | off |" in out
 
 
+def test_what_is_on_but_at_no_endpoint_is_handed_over() -> None:
+    with serving(Engine(settings={"log_requests": True, "enable_trace": True, "export_metrics_to_file": False})) as url:
+        _, out, _ = run(url)
+        (server,) = json.loads(run(url, "--format", "json")[1])["servers"]
+        assert f"ridgeline capture {url} -o DIR --logs LOG --otlp 4318" in out
+        assert server["hand_over"][0].startswith("request-log, traces: on, but no endpoint shows them")
+        assert f"ridgeline capture {url}" in run(url, "--format", "md")[1].replace("\\", "")
+
+
 def test_bad_arguments_are_one_line() -> None:
     for arguments, says in (((), "no server was given"), (("localhost:1",), "not a server's URL")):
         status, _, err = run(*arguments)

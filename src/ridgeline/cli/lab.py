@@ -174,7 +174,11 @@ def serve(
             print(f"gateway  http://127.0.0.1:{port}")
         for s in found["servers"]:
             print(f"{s['role']:<8} {s['url']}")
-        print(f"faults to switch at /lab/fault: {', '.join(found['faults'])}", flush=True)
+        first = f"http://127.0.0.1:{port}"
+        print(f"faults to switch: {', '.join(found['faults'])}")
+        name = "fault.hang" if "fault.hang" in found["faults"] else found["faults"][0]
+        print(f'on:  curl -X POST {first}/lab/fault -d \'{{"fault": "{name}", "severity": 2, "rank": 0}}\'')
+        print(f"off: curl -X DELETE {first}/lab/fault", flush=True)
 
     asyncio.run(run(settings, SIZES[size], port, seed, logs, ready))
     return 0

@@ -150,7 +150,10 @@ def headline(report: dict[str, Any]) -> str:
     """The result in one line."""
     tries = f"{report['spent']} tries, {report['restarts']} restarts"
     if report["state"] == "not-reproduced":
-        return f"{report['fails']}: did not come back in {tries}; try --speed 1, a larger --repeat, or another target"
+        return (
+            f"{report['fails']}: did not come back in {tries}; it may be another version or otherwise launched, "
+            "or it needs what earlier requests left there: try --speed 1 or a larger --repeat"
+        )
     found, was = report["to"], report["from"]
     left = "cannot be reduced further" if report["state"] == "minimal" else "the smallest so far"
     return f"{report['fails']}: {found['requests']} of {was['requests']} requests, {left} ({tries})"

@@ -8,6 +8,13 @@ if TYPE_CHECKING:
     from ridgeline.live.signals import Signal, Survey
 
 Format = Literal["text", "json", "md"]
+# Signals that are on but go elsewhere: no endpoint shows what is in them. The option of `capture` that takes each.
+ELSEWHERE: Final = {
+    "request-log": "--logs LOG",
+    "time-stats": "--logs LOG",
+    "exporter": "--logs FOLDER",
+    "traces": "--otlp 4318",
+}
 MARKS: Final = {"on": "green", "off": "yellow", "unknown": "bright_black", "absent": "bright_black"}
 
 
@@ -53,8 +60,18 @@ def _said(s: Survey) -> dict[str, Any]:
         "rungs": [{"rung": r.rung, "question": r.question, "sees": r.sees, "by": list(r.by), "on": list(r.on)}
                   for r in s.rungs],
         "traps": [{"metric": name, "trap": trap} for name, trap in s.traps],
-        "notes": list(s.notes),
+        "notes": list(s.notes), "hand_over": hand_over(s),
     }  # fmt: skip
+
+
+def hand_over(s: Survey) -> list[str]:
+    """What is on but at no endpoint, and the command that takes it; nothing where an endpoint shows all that is on."""
+    kinds = {x.name: ELSEWHERE[x.name] for x in s.signals if x.state == "on" and x.name in ELSEWHERE}
+    if not kinds:
+        return []
+    options = " ".join(dict.fromkeys(kinds.values()))
+    command = f"ridgeline capture {s.server.url} -o DIR {options}"
+    return [f"{', '.join(kinds)}: on, but no endpoint shows them; hand them over with {command}"]
 
 
 def _signal(x: Signal) -> dict[str, Any]:
@@ -96,6 +113,8 @@ def _print(found: list[Survey]) -> None:
         for x in s.signals:
             table.add_row(x.name, Text(x.state, style=MARKS[x.state]), plain(x.seen, 120), plain(_switch(x), 300))
         console.print(table)
+        for line in hand_over(s):
+            console.print(Text(f"  {plain(line, 400)}"), style="bold", soft_wrap=True)
         rungs = Table("rung", "question", "sees", "by", box=None, padding=(0, 1), header_style="bold")
         for r in s.rungs:
             style = {"yes": "green", "perhaps": "yellow", "no": "bold red"}[r.sees]
@@ -112,5 +131,6 @@ def _markdown(s: Survey) -> list[str]:
     head = f"**{markdown(s.server.url)}** {markdown(' '.join(w for w in (s.server.engine, s.server.version) if w))}"
     lines = [head, "", "| signal | is | because | switch it on with |", "|---|---|---|---|"]
     lines += [f"| {x.name} | {x.state} | {markdown(x.seen)} | {markdown(_switch(x))} |" for x in s.signals]
-    lines += ["", *(f"- {r.rung} ({r.question}): {r.sees}" for r in s.rungs), *(f"- {markdown(n)}" for n in s.notes)]
+    lines += ["", *(f"- {markdown(line)}" for line in hand_over(s))]
+    lines += [*(f"- {r.rung} ({r.question}): {r.sees}" for r in s.rungs), *(f"- {markdown(n)}" for n in s.notes)]
     return [*lines, ""]

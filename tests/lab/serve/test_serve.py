@@ -93,6 +93,10 @@ def test_a_repeated_prompt_is_cached_and_a_flush_forgets_it(server: Served) -> N
         ("/generate", {"text": "x", "input_ids": [1]}, "either text or input_ids"),
         ("/generate", [1, 2], "must be a JSON object"),
         ("/lab/fault", {"fault": "no.such"}, "cannot be switched on here"),
+        ("/lab/fault", {"off": True}, "no fault is named; send a body such as {"),
+        ("/lab/fault", {"id": "fault.hang"}, "DELETE /lab/fault turns off"),
+        ("/lab/fault", {"fault": "fault.hang", "off": True}, "off: not known here"),
+        ("/lab/fault", {"fault": "fault.hang", "severity": True}, "whole numbers"),
     ],
 )
 def test_what_cannot_be_served_is_refused_in_one_sentence(server: Served, path: str, body: Any, said: str) -> None:

@@ -13,6 +13,7 @@ from ridgeline.lab.serve.asked import Asked, Refused
 from ridgeline.lab.serve.generate import body_of, refused
 from ridgeline.lab.serve.hosts import MODEL
 from ridgeline.lab.serve.service import PROBE, Front, Running
+from ridgeline.lab.serve.switch import Switch
 from ridgeline.model.errors import InputError
 from ridgeline.sim.engine import params as p
 
@@ -40,6 +41,30 @@ async def probe(running: Running) -> bool:
 def text(found: str) -> web.Response:
     """A plain answer."""
     return web.Response(text=found)
+
+
+def example(switch: Switch) -> str:
+    """A body that works here, and how a fault ends."""
+    names = [f.id for f in switch.available()]
+    name = "fault.hang" if "fault.hang" in names else names[0]
+    return f'such as {{"fault": "{name}", "severity": 2, "rank": 0}}; DELETE /lab/fault turns off'
+
+
+def fault_of(body: Any) -> tuple[str, int, int | None]:
+    """(fault, severity, rank) that a body asks for.
+
+    Raises:
+        Refused: no such body.
+    """
+    if not isinstance(body, dict) or not isinstance(body.get("fault"), str):
+        raise Refused("no fault is named")
+    more = sorted(set(body) - {"fault", "severity", "rank"})
+    if more:
+        raise Refused(f"{more[0]}: not known here")
+    severity, rank = body.get("severity", 2), body.get("rank")
+    if type(severity) is not int or not (rank is None or type(rank) is int):
+        raise Refused("severity and rank must be whole numbers")
+    return body["fault"], severity, rank
 
 
 class Admin:
@@ -134,14 +159,12 @@ class Admin:
         switch = self.running.switch
         if request.method == "POST":
             try:
-                body = await body_of(request)
-                if not isinstance(body, dict) or not isinstance(body.get("fault"), str):
-                    raise Refused("fault: name one; GET /lab/fault lists them")
-                severity, rank = body.get("severity", 2), body.get("rank")
-                if not isinstance(severity, int) or not (rank is None or isinstance(rank, int)):
-                    raise Refused("severity and rank must be whole numbers")
-                switch.turn_on(body["fault"], severity, rank)
-            except (Refused, InputError) as e:
+                name, severity, rank = fault_of(await body_of(request))
+            except Refused as e:
+                return refused(400, f"{e}; send a body {example(switch)}; GET /lab/fault lists them")
+            try:
+                switch.turn_on(name, severity, rank)
+            except InputError as e:
                 return refused(400, str(e))
         elif request.method == "DELETE":
             switch.turn_off(request.query.get("fault"))

@@ -17,6 +17,7 @@ from ridgeline.replay.minimise.trial import Try
 from ridgeline.replay.shot import Shot
 from ridgeline.stats.intervals import wilson
 
+DOUBT: Final = 3  # tries that all pass before it is said what may be the matter
 CONFIDENCE: Final = 0.95
 RATE_LEVEL: Final = 0.6
 """Level of the two-sided interval whose lower end is taken for the rate: below it with one chance in five."""
@@ -71,7 +72,12 @@ class Oracle:
         if known is None:  # behind `best`: an interrupt while the disk is waited for must not lose it
             self.journal.add(key, shots, what, done)
             result = "fails" if done.failed else "passes"
-            self.say(f"try {self.spent}: {what}, {len(shots)} requests: {result} ({done.why})")
+            self.say(f"try {self.spent} of {self.budget}: {what}, {len(shots)} requests: {result} ({done.why})")
+            if self.spent == DOUBT and not any(r.failed for r in self.sets.values()):
+                self.say(
+                    f"the first {DOUBT} tries all passed: the target may be another version or be launched otherwise, "
+                    "or the fault needs what earlier requests left in the server (a larger dump, --speed 1)"
+                )
         return done
 
     def _key(self, shots: Sequence[Shot]) -> str:
