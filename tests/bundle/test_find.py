@@ -120,3 +120,15 @@ def test_labels_name_a_role_and_add_their_file(tmp_path: Path) -> None:
 def test_a_bad_label_is_refused_with_the_roles(text: str) -> None:
     with pytest.raises(InputError, match="unified, prefill, decode, gateway, client"):
         label_of(text)
+
+
+def test_a_pipe_without_a_writer_costs_a_note_and_the_rest_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ridgeline.signals.stream.PIPE_WAIT_S", 0.05)
+    (tmp_path / "a.log").write_text("x\n")
+    os.mkfifo(tmp_path / "pipe")
+    for given in ([str(tmp_path)], [str(tmp_path / "a.log"), str(tmp_path / "pipe")]):
+        found = find(given)
+        assert [b.shown for b in found.blobs] == ["a.log"]
+        assert any("pipe" in note for note in found.notes)

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -182,3 +183,33 @@ def test_a_bundle_with_flipped_bits_is_one_line(good: Path, tmp_path: Path) -> N
     assert "damaged manifest.json of a bundle" in err
     assert "ingest the sources again" in err
     assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("nosuchverb",), "Unknown command"),
+        (("capture", "http://127.0.0.1:1", "--for", "-3s"), "requires an argument"),
+        (("dump", "--nosuch"), "Unknown command"),
+        (("ingest",), "--output"),
+        (("scenario", "poisson", "--requests", "100000000000", "-o", "DIR/s"), "want at most"),
+        (("scenario", "poisson", "--requests", "3", "-o", "/nonexistent/s"), "cannot be written"),
+        (("simulate", "DIR/s", "--time-model", "DIR/deep.json"), "nested too deep"),
+        (("simulate", "DIR/s", "--time-model", "DIR/list.json"), "is no JSON object"),
+        (("capture", "--otlp", "99999", "--for", "1s", "-o", "DIR/c"), "is no port"),
+        (("sources", "DIR/fifo"), "nobody writes"),
+        (("replay", "DIR/s", "--to", "http://127.0.0.1:1", "-o", "DIR/r", "--speed", "nan"), "want a speed above 0"),
+    ],
+)
+def test_one_line_says_what_is_wrong(arguments: tuple[str, ...], said: str, tmp_path: Path) -> None:
+    (tmp_path / "deep.json").write_text("[" * 200_000)
+    (tmp_path / "list.json").write_text("[1]")
+    os.mkfifo(tmp_path / "fifo")
+    if "DIR/s" in arguments and arguments[0] == "simulate":
+        assert run("scenario", "poisson", "--requests", "3", "-o", str(tmp_path / "s"))[0] == 0
+    status, out, err = run(*(a.replace("DIR", str(tmp_path)) for a in arguments))
+    assert (status, out) == (1, "")
+    lines = [line for line in err.splitlines() if not line.startswith("compiling")]
+    assert len(lines) == 1, err
+    assert lines[0].startswith("ridgeline: ")
+    assert said in lines[0]

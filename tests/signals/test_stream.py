@@ -1,6 +1,9 @@
 """Bytes of a source: decompression by magic, cut streams, whole lines, the line limit."""
 
 import gzip
+import os
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -85,3 +88,27 @@ def test_whole_stops_at_its_limit() -> None:
     reading = Reading(0, "x")
     assert Blob("x", None, TEXT).whole(reading, 100) == TEXT[:100]
     assert reading.notes
+
+
+def test_a_pipe_that_nobody_writes_to_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stream, "PIPE_WAIT_S", 0.1)
+    os.mkfifo(tmp_path / "p")
+    with pytest.raises(InputError, match="nobody writes"):
+        stream.pipe(tmp_path / "p")
+
+
+def test_a_writer_that_takes_its_time_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stream, "PIPE_WAIT_S", 0.1)
+    path = tmp_path / "p"
+    os.mkfifo(path)
+
+    def write() -> None:
+        with path.open("wb") as f:
+            time.sleep(0.4)
+            f.write(b"late " * 50_000)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    time.sleep(0.05)
+    assert stream.pipe(path) == b"late " * 50_000
+    writer.join()

@@ -15,7 +15,7 @@ from typing import Final
 from ridgeline.model.errors import InputError
 from ridgeline.model.tables import TABLES
 from ridgeline.signals.stored import addresses, is_address
-from ridgeline.signals.stream import Blob, standard_input
+from ridgeline.signals.stream import Blob, pipe, standard_input
 
 MANIFEST: Final = "manifest.json"
 MANIFEST_BYTES: Final = 16 << 20
@@ -69,7 +69,7 @@ def find(arguments: Sequence[str], labels: Sequence[str] = ()) -> Found:
     stored = [address for a in wanted if is_address(a) for address in _stored(a, notes)]
     paths = list(_once(_expand([a for a in wanted if not is_address(a)], notes)))
     root = _common_root([p for p in paths if p is not None])
-    blobs = [*(_blob(path, root) for path in paths), *_far(stored)]
+    blobs = [*_blobs(paths, root, notes), *_far(stored)]
     if not blobs:
         raise InputError("; ".join(notes) if notes else "no source was given; name files, folders or -")
     shown = {os.path.realpath(b.path): b.shown for b in blobs if b.path is not None}
@@ -134,6 +134,9 @@ def _folder(folder: Path, notes: list[str]) -> Iterator[Path]:
         for name in sorted(files):
             if name.startswith(".") or _suffix(name) in IRRELEVANT:
                 skipped.append(name)
+                continue
+            if (here / name).is_fifo():
+                notes.append(f"{here / name}: is a pipe; it was left out (give it by name to read it)")
                 continue
             for path in _readable(here / name, str(here / name), notes):
                 found = True
@@ -202,10 +205,18 @@ def _far(stored: Sequence[str]) -> list[Blob]:
     return [Blob(a.removeprefix(root), None, address=a) for a in unique]
 
 
+def _blobs(paths: Iterable[Path | None], root: Path, notes: list[str]) -> Iterator[Blob]:
+    for path in paths:
+        try:
+            yield _blob(path, root)
+        except InputError as e:
+            notes.append(str(e))
+
+
 def _blob(path: Path | None, root: Path) -> Blob:
     if path is None:
         return standard_input()
     shown = os.path.relpath(os.path.abspath(path), root)  # noqa: PTH100
     if path.is_fifo():
-        return Blob(shown, None, path.read_bytes())  # a pipe is read once; `detect` and the reader need it twice
+        return Blob(shown, None, pipe(path))  # a pipe is read once; `detect` and the reader need it twice
     return Blob(shown, path)

@@ -125,7 +125,7 @@ def _blobs(files: Sequence[str]) -> Iterator[Blob]:
     from ridgeline.bundle.find import find
     from ridgeline.signals.dump import DEFAULT
     from ridgeline.signals.dump.sniff import looks_like_pickle
-    from ridgeline.signals.stream import Blob, standard_input
+    from ridgeline.signals.stream import Blob, pipe, standard_input
 
     if not files:
         raise InputError("no dump was given; name files, folders or -")
@@ -134,8 +134,7 @@ def _blobs(files: Sequence[str]) -> Iterator[Blob]:
         if given == "-":
             yield standard_input()
         elif path.is_fifo():  # such as <(zcat FILE): it can be read once only
-            with path.open("rb") as f:
-                yield Blob(given, None, f.read(DEFAULT.file_bytes + 1))
+            yield Blob(given, None, pipe(path, DEFAULT.file_bytes + 1))
         elif path.is_file() or not (path.is_dir() or any(c in given for c in "*?[")):
             yield Blob(given, path)
         else:

@@ -92,7 +92,7 @@ def minimise(
     from ridgeline.replay.target import alive, http_library, model_name, target_of
 
     http_library()
-    if speed <= 0 or gap < 0 or concurrency < 0 or repeat < 1 or budget < 1:
+    if not 0 < speed < float("inf") or not gap >= 0 or concurrency < 0 or repeat < 1 or budget < 1:
         raise InputError("--speed must be above 0, --gap and --concurrency not below, --repeat and --budget at least 1")
     from ridgeline.cli.replay import seconds_of, selected, told
     from ridgeline.replay.body import Manner

@@ -90,7 +90,7 @@ def replay(
     from ridgeline.replay.target import alive, http_library, model_name, target_of
 
     http_library()
-    if speed <= 0 or concurrency < 0:
+    if not 0 < speed < float("inf") or concurrency < 0:
         raise InputError(f"--speed {speed:g} --concurrency {concurrency}: want a speed above 0 and a cap of 0 or more")
     target = target_of(to, allow_host, api_key_env)
     other = target_of(compare, allow_host, api_key_env) if compare not in (None, "recorded") else None

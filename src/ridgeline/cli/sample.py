@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -80,7 +81,10 @@ def sample(
             if unpin:
                 basis = basis.unpinned()
             beside = write_basis(basis, output)
-        except (ScenarioError, SettingError, OSError) as error:
+        except OSError as error:
+            said = os.strerror(error.errno) if error.errno else str(error)
+            raise InputError(f"{output}: cannot be written ({said}); give another file") from error
+        except (ScenarioError, SettingError) as error:
             raise InputError(str(error)) from error
     if not quiet:
         print(f"{output}: {basis.scenario.n} of {count} requests; settings and step times in {beside}")

@@ -1,5 +1,6 @@
 """`ridgeline scenario KIND … -o S`: make traffic, from figures or from a file."""
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final, Literal
 
@@ -9,6 +10,7 @@ if TYPE_CHECKING:
     from ridgeline.scenario.model import Scenario
 
 MOST_S: Final = 1e6
+MOST_REQUESTS: Final = 20_000_000
 """Longest traffic, in seconds."""
 
 Kind = Literal["poisson", "gamma", "bursts", "diurnal", "sessions", "mooncake", "azure", "request-log", "edit"]
@@ -89,6 +91,8 @@ def scenario(
 
     if requests < 1 or seed < 0 or min(prefix_groups, prefix_tokens, routing_keys) < 0:
         raise InputError("--requests must be at least 1; --seed and the --prefix and --routing figures not negative")
+    if max(requests, requests * turns if kind == "sessions" else 0) > MOST_REQUESTS:
+        raise InputError(f"--requests {requests}: want at most {MOST_REQUESTS:,} in one scenario")
     if not 0 <= start < MOST_S or not (end is None or start < end <= MOST_S):
         raise InputError(f"--from {start:g} --to {end}: want seconds from 0 to {MOST_S:g}, the first before the second")
     try:
@@ -108,7 +112,10 @@ def scenario(
         if repeat != 1:
             made = edit.repeated(made, repeat)
         write_scenario(made, output)
-    except (ScenarioError, OSError) as error:
+    except OSError as error:
+        said = os.strerror(error.errno) if error.errno else str(error)
+        raise InputError(f"{output}: cannot be written ({said}); give another file") from error
+    except ScenarioError as error:
         raise InputError(str(error)) from error
     if not quiet:
         span = made["arrival_ps"][-1] / 1e12 if made.n else 0.0

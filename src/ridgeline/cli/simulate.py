@@ -218,9 +218,13 @@ def model_of(text: str) -> tuple[TimeModel, Way, bool]:
         raise SettingError(f"--time-model {text}: neither a file nor one of {', '.join(PRESETS)}")
     try:
         read = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(read, dict):
+            raise SettingError(f"--time-model {path}: is no JSON object; give what --save-time-model wrote")
         way = read.pop("way", {})
         read.pop("schema", None)
         return TimeModel(**read), Way(**way), False
+    except RecursionError as error:
+        raise SettingError(f"--time-model {path}: nested too deep; give what --save-time-model wrote") from error
     except (OSError, ValueError, TypeError, AttributeError) as error:
         raise SettingError(f"--time-model {path}: {error}") from error
 

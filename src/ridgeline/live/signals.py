@@ -56,8 +56,8 @@ class Survey:
 
     @property
     def blind(self) -> bool:
-        """Whether a question of the ladder would find nothing at all."""
-        return not self.server.answers or any(rung.sees == "no" for rung in self.rungs)
+        """Whether a question of the ladder would find nothing; so it is where nobody knows what answers there."""
+        return not self.server.answers or self.server.engine is None or any(rung.sees == "no" for rung in self.rungs)
 
 
 # Signals by the argument that switches them on: on where it is set (to at least the number, where one is given).

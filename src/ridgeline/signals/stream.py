@@ -5,6 +5,7 @@ Memory stays flat: a line longer than `LINE_LIMIT` is cut there, the rest skippe
 
 import io
 import os
+import select
 import sys
 import zlib
 from collections.abc import Callable, Iterator
@@ -27,6 +28,7 @@ PACKED_BYTES: Final = 64 * 1024
 ZSTD_BYTES: Final = 8 * 1024  # a hostile frame unpacks to 30,000 times its size, and all of it comes at once
 LINE_LIMIT: Final = 64 * 1024 * 1024
 WHOLE_LIMIT: Final = 512 * 1024 * 1024
+PIPE_WAIT_S: Final = 5.0
 
 
 @dataclass(frozen=True)
@@ -188,6 +190,30 @@ def _blocks(pieces: Iterator[bytes], size: int) -> Iterator[bytes]:
 def newlines(data: bytes) -> int:
     """How many lines end in these bytes."""
     return int(np.count_nonzero(np.frombuffer(data, np.uint8) == 10))
+
+
+def pipe(path: Path, most: int = -1) -> bytes:
+    """Everything that a named pipe gives, `most` bytes of it at most. Raises InputError where nobody writes to it."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+        with open(fd, "rb", buffering=0) as raw:  # noqa: PTH123
+            first = _first(raw, path)
+            os.set_blocking(fd, True)
+            with io.BufferedReader(raw) as f:
+                return first + f.read(most)
+    except OSError as e:
+        raise InputError(f"{path}: cannot be read ({e.strerror}); check the path and its permissions") from e
+
+
+def _first(raw: IO[bytes], path: Path) -> bytes:
+    # Without a writer a pipe reads as empty at once; with one that has nothing to say yet it reads as None.
+    waiting = select.poll()
+    waiting.register(raw, select.POLLIN)
+    ready = waiting.poll(PIPE_WAIT_S * 1000)
+    first: bytes | None = raw.read(1)
+    if not ready and first == b"":
+        raise InputError(f"{path}: a pipe that nobody writes to; start its writer, or give a file")
+    return first or b""
 
 
 def standard_input() -> Blob:
