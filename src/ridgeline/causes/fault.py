@@ -17,7 +17,7 @@ CAUSES: Final = (
             helps("event_count", ">=", 1, kinds="watchdog"),
             helps("event_count", ">=", 1, kinds="health-fail"),
             helps("frozen_s", ">=", 30),
-        ),
+        ),  # a /health without an answer and figures that stand are in `stands_still`
         twins=(Twin("decode.token-stall", must("stands_still", "is", True)),),
         explains=(
             "memory.saturation",
@@ -38,7 +38,11 @@ CAUSES: Final = (
         ),
         remedies=(
             Remedy(
-                "mitigate-now", "take a stack dump of every rank (py-spy), then restart", None, True, "running requests"
+                "mitigate-now",
+                "take a stack dump of every rank (py-spy dump --pid of each scheduler), then restart",
+                None,
+                True,
+                "running requests",
             ),
             Remedy("fix", "replay the crash dump's last requests against a clean server", "--crash-dump-folder", True),
         ),

@@ -83,7 +83,8 @@ CAUSES: Final = (
             helps("event_count", ">=", 1, kinds="compile,warmup"),
             helps("event_count", ">=", 1, kinds="ready"),
         ),
-        absent=(never("stands_still", "is", True),),
+        # Where running stands at its limit all along, the first ones waited like the rest.
+        absent=(never("stands_still", "is", True), never("at_cap_share", ">=", 0.7)),
         twins=(Twin("prefill.regression", must("cold_start_ratio", ">=", 3)),),
         explains=(
             "prefill.regression",

@@ -92,13 +92,14 @@ CAUSES: Final = (
         id="queue.running-cap",
         looks_like="Requests wait while the running count stands at its limit and the pool has room.",
         differs="The limit itself is reached; in over-reservation running stays below it.",
-        required=(QUEUED, must("at_cap_share", ">=", 0.7), must("usage_when_queued", "<", 0.9)),
+        required=(QUEUED, must("at_cap_share", ">=", 0.7)),
         supporting=(
+            helps("usage_when_queued", "<", 0.9),
             helps("running_cap", ">", 0),
             helps("slice_share", ">=", 0.4, part="queue"),
             helps("retractions", "==", 0),
         ),
-        absent=(ONE_RANK, never("stands_still", "is", True)),
+        absent=(ONE_RANK, never("stands_still", "is", True), never("pool_full", "is", True)),
         twins=(
             Twin("memory.saturation", must("usage_when_queued", "<", 0.9)),
             Twin("queue.over-reservation", must("at_cap_share", ">=", 0.7)),

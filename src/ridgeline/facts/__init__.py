@@ -126,6 +126,8 @@ MEASURES: Final[dict[str, Callable[..., Fact]]] = {
     "corrupt_outputs": events.corrupt_outputs,
     "frozen_s": events.frozen_s,
     "silent_arrivals": events.silent_arrivals,
+    "snapshot_held_s": events.snapshot_held_s,
+    "unanswered": events.unanswered,
     "stands_still": events.stands_still,
     # ranks and routing
     "free_places": ranks.free_places,

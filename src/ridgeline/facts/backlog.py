@@ -319,6 +319,8 @@ def over_reserved(view: View) -> Fact:
     if pressure.value is not None:
         least = 0.5 if ratio.value is not None and ratio.value >= 1.5 else 0.8
         told = {name: figure for name, figure in ratio.statement.figures if name in ("asked", "got")}
+        if pressure.value < 1:  # typical figures that would fit prove nothing to a reader
+            told |= {"needed": None, "free": None}
         return restated(pressure, bool(pressure.value >= least), "", "reserve_pressure", **told)
     return ratio if ratio.value is None else restated(ratio, bool(ratio.value >= 1.5), "", "reserve_ratio")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from ridgeline.bundle.view import View
@@ -252,21 +253,109 @@ def silent_arrivals(view: View) -> Fact:
     return found(view, value, "requests", n, cites, silent_s=rounded(silent_s), running=running)
 
 
+# The scheduler stamps its figures: answers that go on giving one stamp while requests run come from a process that no
+# longer looks. Two clocks may differ, so only the time over which the stamp stood counts beside its age.
+HELD: Final = """
+WITH rows AS (
+    SELECT coalesce(server, '') AS place, coalesce(dp_rank, 0) AS rank, ts, snapshot_ts, running,
+        coalesce(queue_waiting, waiting, 0) AS waiting, source, line
+    FROM loads
+    WHERE ts IS NOT NULL AND snapshot_ts IS NOT NULL
+        AND ($since::DOUBLE IS NULL OR ts >= $since) AND ($until::DOUBLE IS NULL OR ts <= $until)
+),
+ends AS (SELECT place, rank, max(snapshot_ts) AS snapshot_ts FROM rows GROUP BY ALL),
+held AS (
+    SELECT r.place, r.rank, count(*) AS n, max(r.ts) - min(r.ts) AS held_s, max(r.ts) - any_value(r.snapshot_ts) AS age,
+        max(r.running) AS running, max(r.waiting) AS waiting,
+        list({'source': r.source, 'a': r.line, 'b': r.line}) AS cites
+    FROM rows r JOIN ends e USING (place, rank, snapshot_ts) GROUP BY ALL HAVING max(r.running) + max(r.waiting) > 0
+)
+SELECT (SELECT count(*) FROM rows) AS known, n, held_s, age, running, waiting,
+    list_transform(list_distinct(list_transform(cites, lambda c: c.source)), lambda s: {'source': s,
+        'a': list_min([c.a for c in cites if c.source = s]), 'b': list_max([c.a for c in cites if c.source = s])})
+FROM held ORDER BY held_s DESC, place, rank LIMIT 1
+"""
+HELD_LEAST: Final = 2  # answers that give one stamp
+
+
+def snapshot_held_s(view: View) -> Fact:
+    """How long load answers went on giving one and the same snapshot to the last, while requests were running."""
+    rows = view.query(HELD, bounds(view))
+    if not rows:
+        known = view.one("SELECT count(*) FROM loads WHERE ts IS NOT NULL AND snapshot_ts IS NOT NULL")[0]
+        if not known:
+            return lacking("load answers with their snapshot time", "/v1/loads polled (0.5.23)")
+        return found(view, 0.0, "s", known, ())
+    known, n, held_s, age, running, waiting, cites = rows[0]
+    if n < HELD_LEAST:
+        return found(view, 0.0, "s", known, ())
+    told = {"age": rounded(age), "held_s": rounded(held_s), "running": running, "waiting": waiting}
+    return found(view, held_s, "s", n, cites, **told)
+
+
+UNANSWERED: Final = """
+WITH polls AS (
+    SELECT ts, ok, source, line FROM scrapes
+    WHERE contains(coalesce(endpoint, ''), 'health')
+        AND ($since::DOUBLE IS NULL OR ts IS NULL OR ts >= $since - 30)
+),
+ends AS (SELECT max(ts) FILTER (WHERE ok) AS well FROM polls)
+SELECT count(*) AS n, list({'source': source, 'a': line, 'b': line} ORDER BY source, line) AS cites
+FROM polls WHERE NOT coalesce(ok, false) AND coalesce(ts > (SELECT well FROM ends), (SELECT well FROM ends) IS NULL)
+"""
+
+
+def unanswered(view: View) -> Fact:
+    """Polls of /health that failed or got no answer, with none after them that did."""
+    polled = view.one("SELECT count(*) FROM scrapes WHERE contains(coalesce(endpoint, ''), 'health')")[0]
+    if not polled:
+        return lacking("polls of /health", "GET /health polled")
+    n, cites = view.one(UNANSWERED, bounds(view))
+    return found(view, n, "polls", max(n, polled), cites if n else ())
+
+
+STILL_S: Final = 30.0  # a snapshot that stands so long while requests run: idle ones are renewed as often
+OLD_S: Final = 10.0  # beside a /health that does not answer
+
+
 def stands_still(view: View) -> Fact:
-    """Whether a scheduler stopped: its watchdog fired, or everything froze for half a minute while work was present."""
+    """Whether a scheduler stopped: its watchdog fired, or everything froze for half a minute while work was present.
+
+    A /health that does not answer beside figures that stand says so as well; either of the two alone leaves it open.
+    """
     dog = event_count(view, "watchdog")
     if dog.value:
         return restated(dog, True, "", "hang.watchdog")
     frozen, silent = frozen_s(view), silent_arrivals(view)
+    held, mute = snapshot_held_s(view), unanswered(view)
+    age = dict(held.statement.figures).get("age") if held.value else None
+    if mute.value and age is not None and age >= OLD_S:
+        return _both(restated(held, True, "", "hang.unanswered", still_s=None), mute)
+    if mute.value and (frozen.value or 0) >= OLD_S / 2:
+        return _both(restated(frozen, True, "", "hang.unanswered", age=None), mute)
+    if held.value is not None and held.value >= STILL_S:
+        return restated(held, True, "", "hang.stale")
     if frozen.value is not None and frozen.value >= 30 and dict(frozen.statement.figures)["arrived"]:
         return restated(frozen, True, "", "hang.frozen")
     if silent.value is not None and silent.value >= 3:
         # A scheduler that goes on counting a growing queue is alive: it admits nothing.
         alive = (head_blocked(view).value or 0) >= STANDS_S
         return restated(silent, not alive, "", "hang.alive" if alive else "hang.silent")
+    if mute.value or (age is not None and age >= OLD_S):
+        return lacking("whether the scheduler still moves", "/health and /v1/loads polled for a minute, or py-spy dump")
     if dog.value is None and frozen.value is None:
         return lacking("a watchdog line, or repeated scrapes", "the server log, or /v1/loads polled for a minute")
     return restated(dog if dog.value is not None else frozen, False, "", "hang.none")
+
+
+def _both(fact: Fact, other: Fact) -> Fact:
+    """The fact, resting on both sources."""
+    return replace(
+        fact,
+        sources=tuple(sorted({*fact.sources, *other.sources})),
+        kinds=tuple(sorted({*fact.kinds, *other.kinds})),
+        n=fact.n + int(other.value or 0),
+    )
 
 
 CORRUPT: Final = """

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 from ridgeline.bundle.view import View
 from ridgeline.facts.make import bounds, found, lacking, rounded
@@ -62,6 +63,7 @@ WITH rows AS (
     SELECT source, line FROM events WHERE kind IN ('other-error', 'traceback', 'crash', 'cuda-oom', 'host-oom')
 )
 SELECT count(*) AS hits, (SELECT count(*) FROM sources) AS sources,
+    arg_min({'source': source, 'line': line}, (source, line)) AS first,
     (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
      FROM (SELECT source, min(line) AS a, max(line) AS b FROM rows GROUP BY source)) AS cites
 FROM rows
@@ -70,19 +72,30 @@ FROM rows
 
 def error_lines(view: View) -> Fact:
     """Error-like lines that no cause has explained, unread ones included."""
-    hits, sources, cites = view.one(TROUBLE)
-    return found(view, hits, "lines", max(hits, sources), cites, sources=sources)
+    hits, sources, first, cites = view.one(TROUBLE)
+    return found(view, hits, "lines", max(hits, sources), cites, sources=sources, at=_at(view, first))
+
+
+def _at(view: View, first: Mapping[str, Any] | None) -> str | None:
+    """`server.log:18` of a row."""
+    if first is None or first["source"] is None:
+        return None
+    name = view.names.get(first["source"], f"source {first['source']}")
+    return name if first["line"] is None else f"{name}:{first['line']}"
 
 
 BAD_EVENTS: Final = """
 WITH rows AS (
-    SELECT kind, source, line FROM events
+    SELECT kind, ts, source, line FROM events
     WHERE kind NOT IN ('ready', 'startup', 'health-ok', 'http', 'warmup', 'compile', 'shutdown', 'scheduler-status',
                        'config-changed', 'cache-flushed', 'weights-updated', 'other-warning', 'lora', 'routing',
                        'request-invalid', 'restart', 'streaming-backlog')
         OR (kind = 'http' AND try_cast(attrs ->> 'status' AS INTEGER) >= 500)
 )
 SELECT count(*) AS hits, mode(kind) AS kind, (SELECT count(*) FROM sources) AS sources,
+    (SELECT string_agg(n || ' ' || kind, ', ' ORDER BY n DESC, kind)
+     FROM (SELECT kind, count(*) AS n FROM rows GROUP BY kind ORDER BY n DESC, kind LIMIT 3)) AS kinds,
+    arg_min({'source': source, 'line': line}, (coalesce(ts, 1e18), source, line)) AS first,
     (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
      FROM (SELECT source, min(line) AS a, max(line) AS b FROM rows GROUP BY source)) AS cites
 FROM rows
@@ -91,8 +104,9 @@ FROM rows
 
 def bad_events(view: View) -> Fact:
     """Events that a healthy service does not have (retractions, aborts, failures, watchdogs, HTTP 5xx)."""
-    hits, kind, sources, cites = view.one(BAD_EVENTS)
-    return found(view, hits, "events", max(hits, sources), cites, most=kind or "none")
+    hits, kind, sources, kinds, first, cites = view.one(BAD_EVENTS)
+    told = {"most": kind or "none", "kinds": kinds, "at": _at(view, first)}
+    return found(view, hits, "events", max(hits, sources), cites, **told)
 
 
 CHANGES: Final = """

@@ -9,6 +9,8 @@ from ridgeline.bundle.view import View
 from ridgeline.causes import LAYERS
 from ridgeline.causes.sign import HINT
 from ridgeline.facts.change import change
+from ridgeline.facts.events import OLD_S
+from ridgeline.facts.points import alone
 from ridgeline.facts.series import span
 from ridgeline.ladder.book import Book
 from ridgeline.ladder.judge import Judgement
@@ -49,6 +51,7 @@ def healthy(book: Book, asked: Asked, judged: Sequence[Judgement]) -> tuple[bool
         ("no-rate", (rates.value or 0) >= ENOUGH_RATES),
         ("queue", queue.value is not None and queue.value < 0.2 and not waited),
         ("pool-full", peak.value is None or peak.value < 0.97),
+        ("hang", not hung(book)),
         ("events", events.value == 0),
         ("unread-errors", errors.value == 0),
         ("worse", all(f.value is None or f.value < 1.5 for f in worse) and not crept(book.view)),
@@ -65,6 +68,13 @@ def healthy(book: Book, asked: Asked, judged: Sequence[Judgement]) -> tuple[bool
     )
     against = next((name for name, good in checks if not good), "")
     return not against, tuple(f for f in facts if f.value is not None), against
+
+
+def hung(book: Book) -> tuple[Fact, ...]:
+    """What speaks for a hang where nothing proves one: a /health without an answer, or figures that stand."""
+    mute, held = book.ask("unanswered"), book.ask("snapshot_held_s")
+    old = held.value and (dict(held.statement.figures).get("age") or 0) >= OLD_S
+    return (*((mute,) if mute.value else ()), *((held,) if old else ()))
 
 
 def crept(view: View) -> bool:
@@ -111,19 +121,32 @@ def layers_left(judged: Sequence[Judgement], asked: Asked) -> tuple[str, ...]:
 
 def unknown(book: Book, judged: Sequence[Judgement], asked: Asked, why: str) -> Finding:
     """The one low finding of an inconclusive verdict: the likeliest layer, and every layer it can still be."""
+    if alone(book.view) and not book.ask("event_count", kinds="routing,worker-out").value:
+        judged = [j for j in judged if j.cause.layer != "routing"]  # one rank of one server: there is nowhere to route
     layers = layers_left(judged, asked)
-    hinted = any(j.cause.layer == layers[0] and j.open for j in judged) if layers else False
+    suspects = hung(book) if "fault" in layers else ()
+    if suspects:
+        layers, why = ("fault", *(x for x in layers if x != "fault")), "hang"
+    hinted = bool(suspects) or (any(j.cause.layer == layers[0] and j.open for j in judged) if layers else False)
     likeliest = layers[0] if layers and (hinted or asked.layers) else "unknown"
     best = next(
         (j for j in sorted(judged, key=lambda j: -j.score) if j.cause.layer == likeliest and not j.ruled_out), None
     )
-    facts = best.facts("required", "supporting") if best else ()
-    figures = (
+    facts = (*suspects, *(best.facts("required", "supporting") if best and not suspects else ()))
+    told = dict(book.ask("bad_events" if why == "events" else "error_lines").statement.figures)
+    figures: tuple[tuple[str, object], ...] = (
+        ("at", told.get("at") if why in ("events", "unread-errors") else None),
+        ("kinds", told.get("kinds") if why == "events" else None),
         ("layer", likeliest),
         ("layers", ", ".join(layers) or "any"),
         ("why", why),
     )
-    key = "cause.unknown.any" if likeliest == "unknown" else "cause.unknown"
+    if suspects:
+        mute, age = book.ask("unanswered").value, dict(book.ask("snapshot_held_s").statement.figures).get("age")
+        figures = (("age", age), ("layers", ", ".join(layers)), ("mute", mute or None))
+    if why in ("events", "unread-errors"):
+        facts = (*facts, book.ask("bad_events" if why == "events" else "error_lines"))
+    key = "cause.unknown.any" if likeliest == "unknown" else "cause.unknown.hang" if suspects else "cause.unknown"
     return Finding(
         cause="unknown",
         layer=likeliest,

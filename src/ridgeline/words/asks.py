@@ -61,7 +61,7 @@ COVERS: Final[tuple[tuple[str, str], ...]] = (
     ("decode-lines", r"twenty batch lines with times|batch lines beside arrivals"),
     ("prefill-lines", r"(three )?prefill lines.*|twenty prefill batches beside running streams"),
     ("retractions", r"retractions"),
-    ("hang", r"a watchdog line, or repeated scrapes"),
+    ("hang", r"a watchdog line, or repeated scrapes|whether the scheduler still moves|polls of /health"),
     ("graphs", r"the graph flag on decode lines"),
     ("acceptance", r"speculative acceptance"),
     ("device", r"device occupancy"),

@@ -55,7 +55,7 @@ RUNGS: Final[dict[str, str]] = {
         "{places} have no queue)"
     ),
     "a1.arrivals": "the busiest of the ranks gets {skew:.2g} times its share of the requests",
-    "a1.alone": "one server and one rank: there is nothing to hold it against",
+    "a1.alone": "one server and one rank: no other to compare it with, so nothing can be local",
     "a1b.cap": (
         "{waiting:#request} wait beside {busy:.3g} running (medians of the {queued} of {n} load points with a queue); "
         "running "
@@ -178,8 +178,19 @@ RUNGS: Final[dict[str, str]] = {
     "summary.inconclusive": "cannot tell; likeliest layer {layer}",
     "summary.inconclusive.unknown": "cannot tell, and no layer is likelier than another",
     "missing": "{signal} not measured (needs {how})",
-    "cause.unknown": "Not enough to name a cause[[ ({why:each why.*})]]; likeliest {layer}; it can still be: {layers}.",
-    "cause.unknown.any": "Not enough to name a cause[[ ({why:each why.*})]]; it can still be: {layers}.",
+    "cause.unknown": (
+        "Not enough to name a cause[[ ({why:each why.*})]][[ (seen: {kinds})]][[, first at {at}]]; likeliest {layer}; "
+        "it can still be: {layers}."
+    ),
+    "cause.unknown.any": (
+        "Not enough to name a cause[[ ({why:each why.*})]][[ (seen: {kinds})]][[, first at {at}]]; it can still be: "
+        "{layers}."
+    ),
+    "cause.unknown.hang": (
+        "[[; /health does not answer ({mute:#poll})]][[; the scheduler's figures are {age:.3g} s old]]: suspect a hang, "
+        "and py-spy dump the scheduler before you restart it; that alone proves none, it can still be: {layers}."
+    ),
+    "why.hang": "a hang is likely and not proven",
     "why.few-points": "fewer than five load points",
     "why.no-rate": "no throughput over time",
     "why.queue": "requests wait",

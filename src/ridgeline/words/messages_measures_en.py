@@ -158,8 +158,8 @@ MEASURES: Final[dict[str, str]] = {
     "arrival_rate": "{rate:.3g} requests/s received",
     "reserve_ratio": "requests reserve {asked:.4g} output tokens on average and produce {got:.4g} ({ratio:.3g} times)",
     "reserve_pressure": (
-        "admission needs {needed:.4g} tokens for the head of the queue and what the running ones may still "
-        "write; {free:.4g} are free"
+        "what admission sets aside comes to {value:.2g} times what is free, by typical figures[[: {needed:.4g} tokens "
+        "for the head of the queue and what the running ones may still write, {free:.4g} free]]"
     ),
     "reserve.prefill-bound": (
         "prefill batches are full ({typical:.4g} of {budget:.4g} tokens): prefill is the limit, not what is reserved"
@@ -227,6 +227,18 @@ MEASURES: Final[dict[str, str]] = {
         "host and storage tiers give {now:.3g} tokens a request against {then:.3g} before, the device {device:.3g} "
         "against {device_then:.3g}"
     ),
+    "hang.unanswered": (
+        "/health does not answer[[ and the scheduler's figures are {age:.3g} s old]][[ and nothing moved for "
+        "{still_s:.3g} s]], with {running:.3g} running and {waiting:.3g} waiting"
+    ),
+    "hang.stale": (
+        "the scheduler's figures have been the same for {held_s:.3g} s ({age:.3g} s old) with {running:.3g} running "
+        "and {waiting:.3g} waiting"
+    ),
+    "snapshot_held_s": "{n} load answers of one and the same moment, {age:.3g} s old",
+    "snapshot_held_s.zero": "load figures are renewed",
+    "unanswered": "{value:#poll} of /health failed or went unanswered, the last ones among them",
+    "unanswered.zero": "/health answers",
     "hang.silent": "no batch line for {silent_s:.3g} s while requests arrived and none finished",
     "hang.none": "no watchdog line and nothing frozen",
     "free_places": (

@@ -1,0 +1,57 @@
+"""A finding is no surer than the evidence that would tell it from its rivals.
+
+A rival is a cause that is still possible, that other evidence already speaks for, and whose one open question decides:
+either its unheard required signs would rule the finding out, or it would explain the finding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ridgeline.causes.sign import HINT
+from ridgeline.ladder.judge import Judgement
+
+
+def weighed(judged: Sequence[Judgement]) -> tuple[Judgement, ...]:
+    """The same judgements; one that holds beside an unheard rival is low, with the rival's name as its cap.
+
+    So is what such a one explains: the rival may explain it as well.
+    """
+    rivals = [r for r in judged if not r.holds and not r.ruled_out and _speaks(r)]
+    found = {j.cause.id: [r for r in rivals if _unheard(j, r)] for j in judged if j.holds}
+    direct = {cause: of for cause, of in found.items() if of}
+    for j in judged:
+        for cause in j.cause.explains if j.cause.id in direct else ():
+            if cause in found:
+                found[cause] = [*found[cause], *(r for r in direct[j.cause.id] if r not in found[cause])]
+    return tuple(_against(j, found.get(j.cause.id, [])) for j in judged)
+
+
+def _against(j: Judgement, rivals: Sequence[Judgement]) -> Judgement:
+    if not rivals:
+        return j
+    names = ", ".join(sorted(r.cause.id for r in rivals))
+    return replace(j, confidence="low", caps=(*j.caps, f"unheard-rival: {names}"))
+
+
+def _speaks(r: Judgement) -> bool:
+    """Whether a required sign, or one supporting sign strong enough to point somewhere, is true."""
+    return any(
+        h.answer is True and (h.part == "required" or (h.part == "supporting" and h.sign.weight >= HINT))
+        for h in r.heard
+    )
+
+
+def _unheard(j: Judgement, r: Judgement) -> bool:
+    """Whether what is unknown of the rival would rule the finding out, or would make it the rival's consequence.
+
+    The latter needs a required sign of the rival that is true and no sign of the finding.
+    """
+    own = {(h.sign.measure, h.sign.args) for h in j.heard if h.part == "required"}
+    told = {(h.sign.measure, h.sign.args) for h in r.heard if h.part == "required" and h.answer is True}
+    if j.cause.id in r.cause.explains and told - own:
+        return True
+    asked = {(h.sign.measure, h.sign.args) for h in r.heard if h.part == "required" and h.answer is None}
+    missing = {(h.sign.measure, h.sign.args) for h in j.heard if h.part == "absent" and h.answer is None}
+    return bool(asked) and asked <= missing
