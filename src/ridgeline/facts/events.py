@@ -298,6 +298,7 @@ WITH polls AS (
     SELECT ts, ok, source, line FROM scrapes
     WHERE contains(coalesce(endpoint, ''), 'health')
         AND ($since::DOUBLE IS NULL OR ts IS NULL OR ts >= $since - 30)
+        AND ($until::DOUBLE IS NULL OR ts IS NULL OR ts <= $until + 30)
 ),
 ends AS (SELECT max(ts) FILTER (WHERE ok) AS well FROM polls)
 SELECT count(*) AS n, list({'source': source, 'a': line, 'b': line} ORDER BY source, line) AS cites

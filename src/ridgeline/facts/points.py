@@ -4,7 +4,8 @@
 kind that says most (step lines, then scrapes, stats lines, loads, prefill lines), so that nothing counts twice;
 `totals` is the queue of all places of `lane` together at each moment.
 `busy` is the number of requests that hold a slot: on a prefill line running excludes the batch itself, so new_seq
-is added. `usage` is the fullest pool (hybrid models print several). `cap` is the stated running limit of the rank.
+is added. `usage` is the fullest pool (hybrid models print several); a gauge that says exactly 0 throughout while
+requests run measures nothing, and is missing. `cap` is the stated running limit of the rank.
 """
 
 from __future__ import annotations
@@ -90,13 +91,20 @@ together AS (
     SELECT ts, server, role, dp_rank, replica, 'scrape', 'scrape', running, 0, waiting, usage, NULL, gen_tps, bootstrap,
         inflight, prealloc, transfer, grammar, NULL, accept_length, source, line
     FROM scraped
+),
+-- Lines print two digits, so few requests in a large pool read 0 there too; many do not.
+dead AS (
+    SELECT source, class FROM together GROUP BY ALL
+    HAVING max(usage) = 0 AND count(*) FILTER (WHERE running >= CASE class WHEN 'scrape' THEN 2 ELSE 16 END) >= 3
 )
 SELECT row_number() OVER (ORDER BY coalesce(t.ts, 0), t.source, t.line, t.via) AS ord,
-    t.* EXCLUDE (cap),
+    t.* EXCLUDE (cap, usage),
+    CASE WHEN d.class IS NULL THEN t.usage END AS usage,
     t.running + CASE WHEN t.via = 'prefill' THEN t.new_seq ELSE 0 END AS busy,
     coalesce(t.cap, b.cap, s.cap, (SELECT cap FROM alone))::DOUBLE AS cap,
     concat_ws(' ', t.server, t.role, 'DP' || t.dp_rank, t.replica) AS place
 FROM together t LEFT JOIN stated s ON s.server = t.server
+    LEFT JOIN dead d ON d.source = t.source AND d.class = t.class
     ASOF LEFT JOIN boots b ON b.server = t.server AND t.ts >= b.boot_ts
 """
 
