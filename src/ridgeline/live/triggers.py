@@ -149,7 +149,8 @@ class Watcher:
             # the look before the first of them is the last good one
             since, same, moved_before = first.ts, sum(s.ts >= first.ts for s in stretch), True
         if moved_before and now.ts - since >= FROZEN_S and same >= FROZEN_READINGS:
-            detail = f"no progress for {now.ts - since:.0f} s with {work:.0f} requests inside"
+            inside = f"{work:.0f} requests" if work >= 2 else "1 request"
+            detail = f"no progress for {now.ts - since:.0f} s with {inside} inside"
             return Alarm("frozen", self.where, detail, now.ts, since)
         return None
 
