@@ -7,7 +7,7 @@ from typing import Final
 
 from ridgeline.ladder.book import Book
 from ridgeline.ladder.judge import LEVELS, Judgement
-from ridgeline.ladder.remedies import fitting
+from ridgeline.ladder.remedies import fitting, suited
 from ridgeline.ladder.served import served
 from ridgeline.ladder.symptom import Asked
 from ridgeline.model.diagnosis import Finding
@@ -80,7 +80,7 @@ def finding(j: Judgement, book: Book, judged: Sequence[Judgement], onset_ts: flo
         onset_ts=began(j.facts("required")) if onset_ts is None else onset_ts,
         evidence=evidence,
         ruled_out=excluded,
-        remedies=fitting(j.cause.remedies, served(book.view), book.view),
+        remedies=fitting(suited(j), served(book.view), book.view),
         source_entry=j.cause.source_entry,
         route=j.cause.route,
     )

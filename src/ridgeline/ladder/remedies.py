@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Final
 
 from ridgeline.bundle.view import View
+from ridgeline.ladder.judge import Judgement
 from ridgeline.ladder.served import Served
 from ridgeline.model.cause import Remedy
 from ridgeline.words.launch import Launch, choices_in, counterpart, launch_arg
@@ -39,6 +40,36 @@ OLDER: Final = {
     "--load-balance-method total_requests": "--load-balance-method shortest_queue",
     "--load-balance-method total_tokens": "--load-balance-method shortest_queue",
 }
+
+
+# SIGKILL comes from outside the process: there is no request to look for until it is known who sent it.
+KILLED: Final = (
+    Remedy(
+        "mitigate-now",
+        "find out who killed it before anything else: dmesg -T of the host, OOMKilled in the container's last state, "
+        "memory.events of its cgroup, the orchestrator's and the shell's history",
+        None,
+        False,
+    ),
+    Remedy("mitigate-now", "restart; keep the last lines of every process", None, True, "running requests"),
+    Remedy("fix", "give the host or the container more memory where the kernel killed it", None, True),
+)
+SIGKILL: Final = re.compile(r"exit code -9\b|exit status 137\b|SIGKILL")
+
+
+def suited(j: Judgement) -> tuple[Remedy, ...]:
+    """The cause's remedies as far as this evidence supports them: none for a pool nobody measured, or a death's why."""
+    if j.cause.id == "fault.crash":
+        texts = [str(dict(f.statement.figures).get("text") or "") for f in j.facts("required")]
+        return KILLED if any(SIGKILL.search(text) for text in texts) else j.cause.remedies
+    if any(h.sign.measure == "usage_when_queued" and h.answer is None for h in j.heard):
+        return tuple(
+            replace(r, action="learn first how full the pool is (no working gauge tells it); where it has room, raise it")
+            if r.flag == "--max-running-requests"
+            else r
+            for r in j.cause.remedies
+        )
+    return j.cause.remedies
 
 
 def fitting(remedies: Sequence[Remedy], of: Served, view: View) -> tuple[Remedy, ...]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from ridgeline.ladder.context import Context, answer
+from ridgeline.ladder.rank import STOPS
 from ridgeline.ladder.varying import PLACING, varies
 from ridgeline.model.diagnosis import Answer
 from ridgeline.model.fact import Missing, Statement
@@ -38,10 +39,13 @@ def next_steps(context: Context, missing: Sequence[Missing]) -> tuple[str, ...]:
     where = " ".join(shlex.quote(s) for s in context.sources) or "SOURCES"
     if context.findings:
         steps += _route_steps(context, where)
+    ended = {f.cause for f in context.findings[1:] if f.cause in STOPS and f.confidence != "low"}
     ways: dict[str, list[str]] = {}
     for m in missing:
         ways.setdefault(m.how, []).append(m.signal)
-    steps += [f"to tell {'; '.join(dict.fromkeys(told))}: {how}" for how, told in list(ways.items())[:MOST_ASKS]]
+    asks = [f"to tell {'; '.join(dict.fromkeys(told))}: {how}" for how, told in list(ways.items())[:MOST_ASKS]]
+    # A dead server is not tuned: what killed it is asked first.
+    steps = [*asks[:1], *steps, *asks[1:]] if ended else [*steps, *asks]
     return tuple(dict.fromkeys(steps))
 
 

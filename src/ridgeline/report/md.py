@@ -5,7 +5,7 @@ from typing import Final
 from ridgeline.model.diagnosis import Diagnosis
 from ridgeline.model.fact import Statement
 from ridgeline.report.escape import markdown
-from ridgeline.report.missing import missing_of
+from ridgeline.report.missing import death_first, missing_of
 from ridgeline.words.catalogue import say
 
 MOST_LINES: Final = 25
@@ -14,7 +14,7 @@ MOST_LINES: Final = 25
 def render(d: Diagnosis, lang: str = "en") -> str:
     """Verdict, findings, rungs, what is ruled out and missing, next steps; the least needed lines go first."""
     lines = [f"**{d.verdict}**: {_text(d.summary, lang)}"]
-    for f in d.findings[:3]:
+    for f in death_first(d)[:3]:
         lines.append(f"- `{f.cause}` ({say(f'confidence.{f.confidence}', {}, lang)}): {_text(f.statement, lang)}")
         lines += [
             f"  - {say(f'remedy.{r.kind}', {}, lang)}: {markdown(r.action)}" + (f" `{r.flag}`" if r.flag else "")
@@ -33,7 +33,9 @@ def render(d: Diagnosis, lang: str = "en") -> str:
         say("md.next", {"step": f"`{step}`" if step.startswith("ridgeline ") else markdown(step)}, lang)
         for step in d.next[:2]
     ]
+    unread = [f"{c.source} {c.unparsed}" for c in sorted(d.coverage, key=lambda c: -c.unparsed) if c.unparsed]
     told = {"sources": len(d.coverage), "unread": sum(c.unparsed for c in d.coverage)}
+    told |= {"of": markdown(", ".join(unread[:3]), 200)}
     read = [say("md.read", told, lang)]
     room = MOST_LINES - len(lines) - len(ruled) - len(missing) - len(steps) - len(read)
     return (
@@ -52,4 +54,5 @@ def _ruled(d: Diagnosis, lang: str) -> list[str]:
 
 
 def _text(statement: Statement, lang: str) -> str:
-    return markdown(say(statement.key, dict(statement.figures), lang), 400)
+    said = say(statement.key, dict(statement.figures), lang)
+    return markdown(said.replace("<1%", "under 1%").replace(">99%", "over 99%"), 400)

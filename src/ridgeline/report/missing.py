@@ -1,7 +1,13 @@
-"""What a diagnosis lacks, each way to get it once."""
+"""What a reader needs first: the death before the rest, and what is lacking, each way to get it once."""
 
-from ridgeline.model.diagnosis import Diagnosis
+from ridgeline.model.diagnosis import Diagnosis, Finding
 from ridgeline.model.fact import Missing
+
+
+def death_first(d: Diagnosis) -> list[Finding]:
+    """The findings as they are read: what the summary says died or stood still comes first."""
+    stopped = dict(d.summary.figures).get("stopped") if d.summary.key == "summary.stopped" else None
+    return sorted(d.findings, key=lambda f: f.cause != stopped)
 
 
 def missing_of(d: Diagnosis) -> list[tuple[Missing, list[str]]]:

@@ -14,7 +14,7 @@ from ridgeline.model.diagnosis import Diagnosis, Finding
 from ridgeline.model.fact import Fact, Statement
 from ridgeline.model.picture import Strip, Timeline
 from ridgeline.report.escape import plain
-from ridgeline.report.missing import missing_of
+from ridgeline.report.missing import death_first, missing_of
 from ridgeline.words.catalogue import say
 from ridgeline.words.messages_en import MESSAGES
 
@@ -35,7 +35,7 @@ def render(
     """Print the whole report. Every text that came from a source is escaped."""
     for part in (
         _head(diagnosis, lang),
-        *(_finding(f, lang) for f in diagnosis.findings),
+        *(_finding(f, lang) for f in death_first(diagnosis)),
         _ladder(diagnosis, lang),
         _evidence(diagnosis, lang),
         _ruled_out(diagnosis, lang),

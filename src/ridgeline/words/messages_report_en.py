@@ -52,5 +52,5 @@ REPORT: Final[dict[str, str]] = {
     "md.ruled": "Ruled out: {causes}",
     "md.missing": "Missing: {signal} ({how})",
     "md.next": "Next: {step}",
-    "md.read": "Read: {sources:#source}, {unread:#line} not understood.",
+    "md.read": "Read: {sources:#source}, {unread:#line} not understood[[ ({of})]].",
 }
