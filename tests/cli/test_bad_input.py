@@ -198,6 +198,8 @@ def test_a_bundle_with_flipped_bits_is_one_line(good: Path, tmp_path: Path) -> N
         (("simulate", "DIR/s", "--time-model", "DIR/list.json"), "is no JSON object"),
         (("capture", "--otlp", "99999", "--for", "1s", "-o", "DIR/c"), "is no port"),
         (("sources", "DIR/fifo"), "nobody writes"),
+        (("lab", "score", "--jobs", "0", "--seeds", "0:1", "--results", "DIR/r"), "want at least 1"),
+        (("mcp", "DIR/nothing"), "is no folder"),
         (("replay", "DIR/s", "--to", "http://127.0.0.1:1", "-o", "DIR/r", "--speed", "nan"), "want a speed above 0"),
     ],
 )
@@ -213,3 +215,16 @@ def test_one_line_says_what_is_wrong(arguments: tuple[str, ...], said: str, tmp_
     assert len(lines) == 1, err
     assert lines[0].startswith("ridgeline: ")
     assert said in lines[0]
+
+
+def test_a_name_that_is_no_text_is_shown_and_its_file_read(tmp_path: Path) -> None:
+    path = os.fsencode(tmp_path) + b"/n\xff\xfeame.log"
+    with open(path, "wb") as f:  # noqa: PTH123 - a name that no str holds
+        f.write(GOOD.encode())
+    for verb in ("sources", "diagnose"):
+        status, out, err = run(verb, str(tmp_path), "--format", "json")
+        assert status in (0, 2, 3), err
+        assert "Traceback" not in err
+        assert "n\\\\xff\\\\xfeame.log" in out
+    status, _, err = run("ingest", str(tmp_path), "-o", str(tmp_path / "b"))
+    assert (status, "Traceback" in err) == (0, False)

@@ -71,10 +71,10 @@ def find(arguments: Sequence[str], labels: Sequence[str] = ()) -> Found:
     root = _common_root([p for p in paths if p is not None])
     blobs = [*_blobs(paths, root, notes), *_far(stored)]
     if not blobs:
-        raise InputError("; ".join(notes) if notes else "no source was given; name files, folders or -")
+        raise InputError(_text("; ".join(notes)) if notes else "no source was given; name files, folders or -")
     shown = {os.path.realpath(b.path): b.shown for b in blobs if b.path is not None}
     named = {shown[at]: label for label in said if (at := os.path.realpath(label.path)) in shown}
-    return Found(tuple(blobs), None, tuple(notes), named)
+    return Found(tuple(blobs), None, tuple(_text(note) for note in notes), named)
 
 
 def label_of(text: str) -> Label:
@@ -213,10 +213,15 @@ def _blobs(paths: Iterable[Path | None], root: Path, notes: list[str]) -> Iterat
             notes.append(str(e))
 
 
+def _text(name: str) -> str:
+    # A file's name may hold bytes that are no UTF-8; no table and no terminal takes those as they are.
+    return os.fsencode(name).decode("utf-8", "backslashreplace")
+
+
 def _blob(path: Path | None, root: Path) -> Blob:
     if path is None:
         return standard_input()
-    shown = os.path.relpath(os.path.abspath(path), root)  # noqa: PTH100
+    shown = _text(os.path.relpath(os.path.abspath(path), root))  # noqa: PTH100
     if path.is_fifo():
         return Blob(shown, None, pipe(path))  # a pipe is read once; `detect` and the reader need it twice
     return Blob(shown, path)

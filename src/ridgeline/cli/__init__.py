@@ -1,6 +1,7 @@
 """The command line: the literal list of verbs, and `main`. Each verb is a plain function in the file named here."""
 
 import sys
+from io import TextIOWrapper
 from typing import Final
 
 from cyclopts import App, CycloptsError
@@ -90,6 +91,9 @@ def _standard_input_last(arguments: list[str]) -> list[str]:
 
 def main(arguments: list[str] | None = None) -> None:
     """Run one verb and leave with its exit status; errors raised on purpose are one line on standard error."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a file's name may be no UTF-8, a terminal may be ASCII only
     try:
         given = _standard_input_last(sys.argv[1:] if arguments is None else arguments)
         status = build()(given, result_action="return_value", exit_on_error=False, print_error=False)

@@ -235,6 +235,8 @@ def score(
     for name in arms:
         if name not in NAMES:
             raise InputError(f"lab score: arm {name!r} is not one of {', '.join(NAMES)}")
+    if jobs < 1:
+        raise InputError(f"lab score: --jobs {jobs}: want at least 1")
     found = run_score(seeds, tuple(arms), jobs, results, only, not quiet, report_only, on)
     write_outcome(found, out, calibration, coverage(found, seeds, only))
     if picture is not None:

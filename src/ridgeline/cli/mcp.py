@@ -33,6 +33,11 @@ def mcp(*roots: Path, allow_host: tuple[str, ...] = ()) -> int:
     allow_host
         A host other than this machine whose servers may be watched (GET only).
     """
+    from ridgeline.model.errors import InputError
+
+    for root in roots:
+        if not root.is_dir():
+            raise InputError(f"{root}: is no folder; give folders that may be read")
     server(tuple(roots) or (Path.cwd(),), allow_host).run("stdio")
     return 0
 
