@@ -29,7 +29,7 @@ def rung(context: Context) -> Answer:
         context.excluded("prefill", "frontend"),
         (),
         largest=max(sorted(spent), key=lambda part: spent[part]) if spent else None,
-        ttft_s=ttft.value,
-        e2e_s=e2e.value,
+        ttft_s=ttft.value or None,  # an end with no start stamps a request of 0 s: no time at all
+        e2e_s=e2e.value or None,
         **{part: None if fact.value is None else min(fact.value, 1.0) for part, fact in shares.items()},
     )

@@ -168,7 +168,7 @@ def backend(context: Context) -> Answer:
         mixed=mixed.value,
         speed=speed.value,
         mb=mb,
-        slowed=slowed.value,
+        slowed=slowed.value if slowed.value is not None and abs(slowed.value - 1) >= 0.05 else None,
         guards=_guards({"bytes": mb is not None and mb < 16}),
     )
 

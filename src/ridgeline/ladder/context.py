@@ -36,7 +36,7 @@ class Context:
         """What these facts lack, as asks; a queue nobody stood in is no lack of evidence."""
         points = self.book.ask("load_points").value is not None
         missing = [m for m in missing_of(*facts) if not (points and "with a queue" in m.signal)]
-        return asked_for(missing, self.served)
+        return asked_for(missing, self.served, self.book.view)
 
     def excluded(self, *layers: str) -> tuple[str, ...]:
         """Causes of these layers that are ruled out."""

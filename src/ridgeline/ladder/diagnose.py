@@ -70,6 +70,7 @@ def diagnose(
     ladder += [route.rung(context), _offline()]
     ruled = _ruled_out(judged, book)
     missing = [m for a in ladder for m in a.missing]
+    wanted_first = _wanted_first(picked, judged, missing, context.served, view)
     return Diagnosis(
         verdict=verdict,
         symptom=wanted.text,
@@ -82,7 +83,7 @@ def diagnose(
         evidence=book.evidence(),
         ruled_out=ruled,
         coverage=coverage(view),
-        next=(*route.next_steps(context, _wanted_first(picked, judged, missing, context.served)), *candidates(view)),
+        next=(*route.next_steps(context, wanted_first), *candidates(view)),
         representatives=tuple(context.representatives),
     )
 
@@ -108,7 +109,7 @@ def _ruled_out(judged: Sequence[Judgement], book: Book) -> tuple[tuple[str, tupl
 
 
 def _wanted_first(
-    picked: Sequence[Judgement], judged: Sequence[Judgement], missing: Sequence[Missing], of: Served
+    picked: Sequence[Judgement], judged: Sequence[Judgement], missing: Sequence[Missing], of: Served, view: View
 ) -> list[Missing]:
     """What to ask for, the telling first: twins of a finding and what could lie behind it, else causes still open."""
     if picked:
@@ -119,7 +120,7 @@ def _wanted_first(
     else:
         still = sorted((j for j in judged if j.open), key=lambda j: -j.score)
         unheard = [h for j in still[:3] for h in j.heard if h.part == "required"]
-    telling = asked_for([m for h in unheard if h.answer is None for m in h.fact.missing], of)
+    telling = asked_for([m for h in unheard if h.answer is None for m in h.fact.missing], of, view)
     return [*telling, *sorted(dict.fromkeys(missing), key=lambda m: rank_of(m.ask))]
 
 
@@ -127,7 +128,7 @@ def _summary(verdict: Verdict, findings: Sequence[Finding]) -> Statement:
     if verdict == "healthy":
         return Statement("summary.healthy")
     first = findings[0]
-    stopped = next((f for f in findings[1:] if f.cause in STOPS and f.confidence != "low"), None)
+    stopped = next((f for f in findings[1:] if f.cause in STOPS), None)
     if stopped is not None and first.cause not in STOPS:
         told = {"stopped": stopped.cause, "stopped_confidence": stopped.confidence, "cause": first.cause}
         return Statement("summary.stopped", tuple(sorted({**told, "confidence": first.confidence}.items())))

@@ -57,7 +57,9 @@ def chosen(judged: Sequence[Judgement], asked: Asked) -> list[Judgement]:
         same_layer = any(p.cause.layer == j.cause.layer for p in picked)
         seen = {(f.measure, f.args) for p in picked for f in p.facts("required")}
         new = {(f.measure, f.args) for f in j.facts("required")} - seen
-        if not explained and not same_layer and new and j.confidence != "low" and len(picked) < MOST:
+        # That something ended is sure where its line is read, even if what ended it is not.
+        sure = j.confidence != "low" or (j.cause.id in STOPS and any(c.startswith("unheard-rival") for c in j.caps))
+        if not explained and not same_layer and new and sure and len(picked) < MOST:
             picked.append(j)
     return picked
 

@@ -39,7 +39,7 @@ def next_steps(context: Context, missing: Sequence[Missing]) -> tuple[str, ...]:
     where = " ".join(shlex.quote(s) for s in context.sources) or "SOURCES"
     if context.findings:
         steps += _route_steps(context, where)
-    ended = {f.cause for f in context.findings[1:] if f.cause in STOPS and f.confidence != "low"}
+    ended = any(f.cause in STOPS for f in context.findings[1:])
     ways: dict[str, list[str]] = {}
     for m in missing:
         ways.setdefault(m.how, []).append(m.signal)

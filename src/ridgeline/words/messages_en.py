@@ -187,8 +187,8 @@ RUNGS: Final[dict[str, str]] = {
         "{layers}."
     ),
     "cause.unknown.hang": (
-        "[[; /health does not answer ({mute:#poll})]][[; the scheduler's figures are {age:.3g} s old]]: suspect a hang, "
-        "and py-spy dump the scheduler before you restart it; that alone proves none, it can still be: {layers}."
+        "[[; /health does not answer ({mute:#poll})]][[; the scheduler's figures are {age:.3g} s old]]: suspect a "
+        "hang, and py-spy dump the scheduler before you restart it; that alone proves none, it can still be: {layers}."
     ),
     "why.hang": "a hang is likely and not proven",
     "why.few-points": "fewer than five load points",
