@@ -174,7 +174,7 @@ def nothing(found: Diagnosis) -> dict[str, Any]:
         "verdict": "healthy" if healthy else "inconclusive", "worth_touching": False if healthy else None,
         "sentence": "Nothing is wrong: leave production alone." if healthy else
                     "The cause is not known: nothing to decide yet.",
-        "change": None, "gain": None, "risk": [], "fidelity": None, "tried": [], "base": None, "notes": [],
+        "change": None, "gain": None, "equal": [], "risk": [], "fidelity": None, "tried": [], "base": None, "notes": [],
     }  # fmt: skip
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from ridgeline.sim.settings import SettingError, Settings
+from ridgeline.sim.whatif.advise import advise
 from ridgeline.sim.whatif.basis import Basis
 from ridgeline.sim.whatif.beside import apart
 from ridgeline.sim.whatif.choose import choose
@@ -14,6 +15,7 @@ from ridgeline.sim.whatif.compare import compare, objective_of
 from ridgeline.sim.whatif.contract import table
 from ridgeline.sim.whatif.decide import Decision, decide, to_json
 from ridgeline.sim.whatif.result import Comparison
+from ridgeline.sim.whatif.sentence import of_remedy, without
 from ridgeline.sim.whatif.variants import variants
 from ridgeline.words.whatif import PRICES
 from tests.sim.whatif.made import made_basis, traffic_under
@@ -100,10 +102,26 @@ def test_vllm_gets_no_flag_of_the_other_gateway() -> None:
 
 def test_nothing_that_helps_is_one_sentence_with_the_remedy() -> None:
     basis = made_basis()
-    found = decide(basis, "decode.batch-growth", "simulate", repeats=2, remedies=["--max-running-requests"])
-    print(found.sentence)
-    assert found.verdict == "no-gain"
+    ways = variants(basis.settings, ("max_running_requests=6,4",))
+    found = compare(basis, ways, repeats=3, objective=objective_of("ttft_p90", ()))
+    remedy = of_remedy(["--max-running-requests", "--mem-fraction-static"], found, [], 0)
+    said = without("memory.retraction-storm", found, remedy)
+    assert said.startswith("None of the settings the cause suggests helps on this traffic (memory.retraction-storm; ")
+    assert "The diagnosis' remedy, --max-running-requests, was tried alone and is worse here (+" in said
+    assert "--mem-fraction-static" not in said
+
+
+def test_a_remedy_that_helps_at_a_price_elsewhere_is_not_called_useless() -> None:
+    found = decide(made_basis(), "decode.batch-growth", "simulate", repeats=2, remedies=["--max-running-requests"])
+    assert "--max-running-requests, was tried alone and helps only at the cost of another figure (-" in found.sentence
+
+
+def test_a_simulator_that_is_not_proven_orders_nothing() -> None:
+    basis = made_basis()
     wrong = replace(basis, settings=replace(basis.settings, max_running_requests=3))
     told = decide(wrong, "queue.running-cap", "simulate", repeats=2)
     assert told.sentence.startswith("Not to be trusted on this traffic: ") and "Set " not in told.sentence
     assert "at most worth trying on one server first: --max-running-requests" in told.sentence
+    found = compare(wrong, variants(wrong.settings, ("max_running_requests=32",)))
+    assert advise(found).sentence.startswith("Not to be trusted on this traffic: ")
+    assert "Set " not in advise(found).sentence

@@ -7,7 +7,8 @@ from ridgeline.sim.whatif.result import NAMES, Comparison
 
 
 def apart(found: Comparison) -> str | None:
-    """Which requests the table counts and how its base compares with what was observed of them; None: nothing was.
+    """Which requests the table counts and how its base compares with what was observed of them; None: nothing was
+    observed, or they are the fidelity line's own.
 
     The fidelity line is about all requests with observed times, as they came. The table is about those of the incident
     (``over``), each simulated to its end whether or not the evidence saw it, as a mean over repeats.
@@ -24,9 +25,12 @@ def apart(found: Comparison) -> str | None:
     if not seen.any() or len(first) != len(rows):
         return None
     told = f"{NAMES[metric]} {name}"
-    which = f"the {len(rows)} of {traffic.n} requests of the incident" if found.over is not None else "all requests"
     unseen = int((~seen).sum())
-    tail = f", with the {unseen} whose {NAMES[metric]} the evidence does not show" if unseen else ""
-    days = f", mean of {found.repeats} days with other orders and speeds" if found.repeats > 1 else ""
-    return (f"The base row counts {which}{tail}{days}; on the {int(seen.sum())} observed of them, as they came: {told} "
-            f"{statistic(observed, name):.3g} s observed, {statistic(first[seen], name):.3g} s simulated.")  # fmt: skip
+    if found.over is None and not unseen and found.repeats == 1:
+        return None  # the same requests in the same order
+    which = f"the {len(rows)} of {traffic.n} requests of the incident" if found.over is not None else "all requests"
+    lacking = f", {unseen} of them without {NAMES[metric]} in the evidence" if unseen else ""
+    repeats = f", mean of {found.repeats} repeats" if found.repeats > 1 else ""
+    return (f"The table's base is not the fidelity line's figure: it counts {which}{lacking}{repeats}. On the "
+            f"{int(seen.sum())} observed, as they came: {told} {statistic(observed, name):.3g} s observed, "
+            f"{statistic(first[seen], name):.3g} s simulated.")  # fmt: skip

@@ -54,6 +54,7 @@ class Decision:
     chosen: Compared | None = None
     comparison: Comparison | None = None
     notes: tuple[str, ...] = ()
+    equal: tuple[str, ...] = ()  # settings that give as much within the noise, best first
 
 
 def no_setting(cause: str, route: str) -> Decision:
@@ -173,10 +174,13 @@ def with_gain(cause: str, found: Comparison, choice: Choice, tries: Mapping[str,
     sentence = f"{action(chosen.variant)}: {told(chosen, found)}{tail}"
     if not trusted:
         worth_trying = flag if not one.variant.unpin else action(chosen.variant, capital=False)
-        sentence = (f"{distrust(found.gate)}; at most worth trying on one server first: {worth_trying} (in the "
+        where = "beside production" if one.price == "server" else "on one server"
+        sentence = (f"{distrust(found.gate)}; at most worth trying {where} first: {worth_trying} (in the "
                     f"simulation {told(chosen, found)}){tail}")  # fmt: skip
-    return Decision(cause, "change" if trusted else "not-trusted", True if trusted else None, sentence, flag or None,
-                    needs, one.price, risks, chosen, found)  # fmt: skip
+    return Decision(
+        cause, "change" if trusted else "not-trusted", True if trusted else None, sentence, flag or None, needs,
+        one.price, risks, chosen, found, equal=tuple(run.variant.name for run in choice.equal),
+    )  # fmt: skip
 
 
 def to_json(decision: Decision) -> dict[str, Any]:
@@ -196,6 +200,7 @@ def to_json(decision: Decision) -> dict[str, Any]:
             "needs": list(decision.needs), "price": decision.price,
         },
         "gain": gain,
+        "equal": list(decision.equal),
         "risk": list(decision.risks),
         "fidelity": gate.to_json(found.gate) if found else None,
         "tried": [tried(run) for run in found.runs[1:]] if found else [],

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from ridgeline.sim.whatif.advise import distrust, told
+from ridgeline.sim.whatif.advise import distrust, told, worth
 from ridgeline.sim.whatif.choose import Choice
 from ridgeline.sim.whatif.flags import named
 from ridgeline.sim.whatif.result import Compared, Comparison
@@ -63,12 +63,23 @@ def of_remedy(flags: Sequence[str], found: Comparison, helps: Sequence[Compared]
         if not gains or any(run in helps for run in mine):
             continue
         span = f"{min(gains):+.1%}" if len(gains) == 1 else f"{min(gains):+.1%} to {max(gains):+.1%}"
-        sure = all(run.gain is not None and run.gain.certain for run in exact)
-        judged = "is worse" if min(gains) > 0 and sure else "changes nothing" if not any(gains) else "does not help"
-        text = f"The diagnosis' remedy, {flag}, was tried alone and {judged} here ({span})"
+        judged = verdict_on(exact, found)
+        text = f"The diagnosis' remedy, {flag}, was tried alone and {judged} ({span})"
         pinned = name == "--load-balance-method" and asked
         out.append(text + (f": {asked} requests ask for a rank, and no method moves those" if pinned else ""))
     return "".join(f" {text}." for text in dict.fromkeys(out))
+
+
+def verdict_on(runs: Sequence[Compared], found: Comparison) -> str:
+    """What settings did that are not among those that help."""
+    gains = [run.gain for run in runs if run.gain is not None]
+    if any(worth(run, found) for run in runs):
+        return "helps only at the cost of another figure"
+    if not any(gain.delta for gain in gains):
+        return "changes nothing here"
+    return (
+        "is worse here" if all(g.delta > 0 for g in gains) and any(g.certain for g in gains) else "does not help here"
+    )
 
 
 def flag_of(run: Compared) -> str:
