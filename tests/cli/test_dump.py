@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from ridgeline.cli import main
+from ridgeline.lab.emit.pickles import Instance, dumps
 from tests.signals.dump.compose import T, asked, dump, entry, hostile, opened
 
 
@@ -230,3 +231,22 @@ def test_the_real_crash(shared_dir: Path, capsys: pytest.CaptureFixture[str]) ->
     assert run("ls", shared_dir / "real" / "sglang_0.5.23" / "single_full" / "crash", "--format", "json") == 0
     (file,) = json.loads(capsys.readouterr().out)["files"]
     assert (file["kind"], file["requests"], file["finished"], file["unfinished"]) == ("crash-dump", 189, 176, 13)
+
+
+def test_an_error_that_quotes_a_key_is_shown_without_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("RIDGELINE_KEY_FILE", str(tmp_path / "key"))
+    said = "prompt: 'one of the words of a user' key sk-live-a9x8y7z6w5v4u3t2s for user gertrude.b"
+    meta = {"id": "r", "finish_reason": {"type": "abort", "message": said}, "prompt_tokens": 6}
+    one = Instance("sglang.srt.managers.io_struct", "GenerateReqInput", (("rid", "r"), ("text", "x")))
+    path = tmp_path / "d.pkl"
+    path.write_bytes(dumps({"requests": [(one, {"text": "", "meta_info": meta}, 1796011165.0, 1796011166.0)]}))
+    assert run("show", path, "--format", "json") == 0
+    assert run("convert", path, "-o", tmp_path / "keep.jsonl", "--keep-text") == 0
+    assert run("convert", path, "-o", tmp_path / "o.jsonl") == 0
+    told = capsys.readouterr().out + (tmp_path / "keep.jsonl").read_text() + (tmp_path / "o.jsonl").read_text()
+    assert "sk-live" not in told
+    hidden = (tmp_path / "o.jsonl").read_text()
+    assert "words of a user" not in hidden
+    assert "gertrude" not in hidden

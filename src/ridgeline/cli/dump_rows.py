@@ -86,7 +86,7 @@ def _parquet(rows: Sequence[dict[str, Any]], path: Path) -> None:
 
 
 def _row(dump: Dump, r: DumpedRequest, key: bytes | None) -> dict[str, Any]:
-    from ridgeline.bundle.redact import hashed, scrubbed, without_prompts
+    from ridgeline.bundle.redact import hashed, scrubbed, without_names, without_prompts
 
     def name(value: str | None) -> str | None:
         return value if key is None or value is None else hashed(value, key)
@@ -102,7 +102,8 @@ def _row(dump: Dump, r: DumpedRequest, key: bytes | None) -> dict[str, Any]:
         row |= {"input_ids": _list(r.input_ids), "output_ids": _list(r.output_ids), "finish_message": r.finish_message}
         return row
     row["sampling"] = finite({k: _hidden(v, key) for k, v in r.sampling.items()}) or None
-    row["finish_message"] = None if r.finish_message is None else without_prompts(scrubbed(r.finish_message))
+    if r.finish_message is not None:
+        row["finish_message"] = without_names(without_prompts(scrubbed(r.finish_message)), key)
     row |= {"text_hash": name(r.text), "output_text_hash": name(r.output_text)}
     row |= {"input_hash": _ids_hash(r.input_ids, key), "output_hash": _ids_hash(r.output_ids, key)}
     return row

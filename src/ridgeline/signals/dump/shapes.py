@@ -6,6 +6,7 @@ from typing import Any, Final
 from ridgeline.signals import answers
 from ridgeline.signals.answers import real
 from ridgeline.signals.dump.records import Dump, DumpedRequest, Kind
+from ridgeline.signals.secrets import clean_text
 
 EPOCH: Final = (631152000.0, 32503680000.0)  # 1990 to 3000: other numbers are no wall clock
 I64: Final = 1 << 63
@@ -116,7 +117,7 @@ def request_of(at: int, entry: Sequence[Any]) -> DumpedRequest:
         completion_tokens=whole(said.get("completion_tokens")),
         cached_tokens=whole(said.get("cached_tokens")),
         finish_reason=reason,
-        finish_message=message,
+        finish_message=None if message is None else clean_text(message),  # an error may quote the key it was given
         status_code=status,
         ttft_s=real(said.get("first_token_latency")),
         e2e_s=real(said.get("e2e_latency")),
