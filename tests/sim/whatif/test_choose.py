@@ -61,9 +61,9 @@ def test_what_is_clearly_worse_is_not_taken_for_its_price() -> None:
     found = caps()
     nine, sixteen, most = found.runs[1:]
     cheap = choose([nine, most], found, {nine.variant.name: "client", most.variant.name: "server"})
-    assert nine.score > 0.7 * most.score and cheap.chosen is most
+    assert nine.score > 0.7 * most.score and cheap.chosen is most and cheap.less is nine
     alike = choose([sixteen, most], found, {sixteen.variant.name: "flag", most.variant.name: "server"})
-    assert sixteen.score <= 0.9 * most.score and alike.chosen is sixteen
+    assert sixteen.score <= 0.9 * most.score and alike.chosen is sixteen and alike.less is None
 
 
 def test_prices_rise_from_the_caller_to_the_servers() -> None:

@@ -24,12 +24,14 @@ make nothing equal."""
 @dataclass(frozen=True)
 class Choice:
     """``equal``: others that cannot be told from the chosen one, best first; ``best``: the best, where it is better
-    than that; ``cheaper``: whether the price decided."""
+    than that; ``cheaper``: whether the price decided; ``less``: what helps most of what costs less, where it gives
+    clearly less."""
 
     chosen: Compared
     equal: tuple[Compared, ...]
     best: Compared | None
     cheaper: bool
+    less: Compared | None = None
 
 
 def choose(good: Sequence[Compared], found: Comparison, price: Mapping[str, Price]) -> Choice:
@@ -50,8 +52,11 @@ def choose(good: Sequence[Compared], found: Comparison, price: Mapping[str, Pric
     chosen = next(run for i, run in enumerate(picks) if all(as_good(run, dear, found) for dear in picks[i + 1 :]))
     alike = [run for run in good if run is not chosen and equal(run, chosen, found)]
     more = best if best is not chosen and best not in alike else None
+    less = min(picks[: picks.index(chosen)], key=lambda run: run.score, default=None)
     cheaper = any(run.score < chosen.score for run in picks)
-    return Choice(chosen, tuple(sorted(alike, key=lambda run: run.score)), more, cheaper)
+    return Choice(
+        chosen, tuple(sorted(alike, key=lambda run: run.score)), more, cheaper, None if less in alike else less
+    )
 
 
 def as_good(run: Compared, other: Compared, found: Comparison) -> bool:

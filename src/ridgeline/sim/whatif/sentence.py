@@ -35,8 +35,10 @@ def short(run: Compared, price: Mapping[str, Price]) -> str:
 def beside(choice: Choice, price: Mapping[str, Price]) -> str:
     """What gives more, what is as good within the noise, and why the chosen one was chosen; each a sentence."""
     chosen, out = choice.chosen, ""
+    if choice.less is not None:
+        out = f" For less: {short(choice.less, price)}."
     if choice.best is not None:
-        out = f" More is gained with {short(choice.best, price)}."
+        out += f" More is gained with {short(choice.best, price)}."
     if not choice.equal:
         return out
     shown = "; ".join(short(run, price) for run in choice.equal[:MOST_EQUAL])
@@ -48,7 +50,9 @@ def beside(choice: Choice, price: Mapping[str, Price]) -> str:
     if not better:
         return out
     by_load = any(value in BY_LOAD for _, value in chosen.variant.changes)
-    why = "it places by load, whatever traffic comes next" if by_load else "it is the smaller step or the lesser risk"
+    usual = "it places by load, whatever traffic comes next" if by_load else "it is the smaller step or the lesser risk"
+    kind = price[chosen.variant.name]
+    why = {"server": "it needs fewer servers", "memory": "it needs less memory"}.get(kind, usual)
     return f"{out} Chosen because {why}."
 
 
