@@ -36,7 +36,7 @@ def ordered(judged: Sequence[Judgement], asked: Asked) -> list[Judgement]:
     return sorted(
         holding,
         key=lambda j: (
-            not (ended and j.cause.id in STOPS - explained and j.confidence != "low"),
+            not (ended and j.cause.id in STOPS - explained and sure(j)),
             -min(LEVELS.index(j.confidence), ceiling.get(j.cause.id, 2)),
             j.cause.id in explained,
             not asked.stresses(j.cause.layer),
@@ -44,6 +44,11 @@ def ordered(judged: Sequence[Judgement], asked: Asked) -> list[Judgement]:
             place[j.cause.id],
         ),
     )
+
+
+def sure(j: Judgement) -> bool:
+    """Whether it may stand beside another: that something ended is sure where it is read, even if its why is not."""
+    return j.confidence != "low" or (j.cause.id in STOPS and any(c.startswith("unheard-rival") for c in j.caps))
 
 
 def chosen(judged: Sequence[Judgement], asked: Asked) -> list[Judgement]:
@@ -57,9 +62,7 @@ def chosen(judged: Sequence[Judgement], asked: Asked) -> list[Judgement]:
         same_layer = any(p.cause.layer == j.cause.layer for p in picked)
         seen = {(f.measure, f.args) for p in picked for f in p.facts("required")}
         new = {(f.measure, f.args) for f in j.facts("required")} - seen
-        # That something ended is sure where its line is read, even if what ended it is not.
-        sure = j.confidence != "low" or (j.cause.id in STOPS and any(c.startswith("unheard-rival") for c in j.caps))
-        if not explained and not same_layer and new and sure and len(picked) < MOST:
+        if not explained and not same_layer and new and sure(j) and len(picked) < MOST:
             picked.append(j)
     return picked
 

@@ -217,7 +217,7 @@ ASKS: Final[dict[str, tuple[str, str, str]]] = {
 
 # Where the evidence has it already.
 HELD: Final[dict[str, str]] = {
-    "held.file": "it is in the evidence ({file}), but that holds nothing to use for this window: give a longer time of it",
+    "held.file": "it is in the evidence ({file}), but that holds nothing to use for this window: give more of it",
     "held.on": "the server says it is on: give its files too (ridgeline capture URL --logs FILES, or add them here)",
 }
 
