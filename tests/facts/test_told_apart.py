@@ -100,3 +100,35 @@ def test_full_prefill_batches_make_prefill_the_busy_side() -> None:
     assert value(view({"batches": work + idle, "servers": server}), "sides") == "prefill"
     small = [{**row, "new_tokens": 900} for row in work]
     assert value(view({"batches": small + idle, "servers": server}), "sides") == "neither"
+
+
+def test_fuller_requests_are_no_leak_while_most_tokens_belong_to_answers_still_being_written() -> None:
+    pool = {"servers": [{"source": 1, "line": 900, "pool_tokens": 100_000}]}
+    lines = decode(40, 0, 2, running=8, tokens=8000, usage=0.08) + decode(
+        40, 100, 2, first_line=400, running=8, tokens=32_000, usage=0.32
+    )
+    short = requests(40, 0, 2) + requests(40, 100, 2, first=100)  # 100 tokens each 2 s of the 400 made each second
+    busy = requests(40, 0, 2) + requests(360, 100, 0.22, first=100)
+    writing, ended = (
+        view({"batches": lines, "requests": rows}, pool).window(NOW, THEN) for rows in (short, busy)
+    )  # fmt: skip
+    assert value(writing, "leaked") is None
+    assert value(ended, "leaked") is True
+
+
+def test_a_server_that_had_requests_before_and_none_since_is_out_of_rotation() -> None:
+    before = requests(40, 0, 2, server=["a", "b"])
+    gone = view({"requests": before + requests(40, 100, 2, first=100, server="a")}).window(NOW, THEN)
+    both = view({"requests": before + requests(40, 100, 2, first=100, server=["a", "b"])}).window(NOW, THEN)
+    assert value(gone, "missing_workers") == 1
+    assert value(both, "missing_workers") is None
+
+
+def test_adapters_that_nobody_names_are_not_known_to_be_within_their_limit() -> None:
+    on = {"config": [{"source": 1, "line": 1, "key": "enable_lora", "value": "true"},
+                     {"source": 1, "line": 1, "key": "max_loras_per_batch", "value": "4"}]}  # fmt: skip
+    lines = {"batches": decode(20, running=12, waiting=3, usage=0.1)}
+    named = {"requests": requests(40, 0, 1, lora="a")}
+    assert value(view(on, lines), "adapters_limit") is None
+    assert value(view(on, lines, named), "adapters_limit") is False
+    assert value(view(on), "switched_on", setting="enable_lora") is True

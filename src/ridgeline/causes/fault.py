@@ -62,6 +62,7 @@ CAUSES: Final = (
         ),
         absent=(
             never("event_count", ">=", 1, kinds="cuda-oom,host-oom,pool-full,slots-exhausted"),
+            never("killed", "is", True),
             never("event_count", ">=", 1, kinds="watchdog"),
         ),
         twins=(Twin("fault.hang", must("event_count", "==", 0, kinds="watchdog")),),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ridgeline.causes.sign import helps, must, never
+from ridgeline.causes.sign import helps, hint, must, never
 from ridgeline.model.cause import Cause, Remedy, Twin
 
 QUEUED: Final = must("queued", "is", True)
@@ -184,7 +184,7 @@ CAUSES: Final = (
         required=(must("killed", "is", True),),
         supporting=(
             helps("event_count", ">=", 1, kinds="host-oom"),
-            helps("event_count", ">=", 1, kinds="crash"),
+            hint("event_count", ">=", 1, kinds="crash"),
         ),
         absent=(never("event_count", ">=", 1, kinds="cuda-oom,watchdog"),),
         explains=("fault.crash", "memory.oom-crash", "disagg.peer-lost"),

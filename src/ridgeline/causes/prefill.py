@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ridgeline.causes.sign import helps, must, never
+from ridgeline.causes.sign import helps, hint, must, never
 from ridgeline.model.cause import Cause, Remedy, Twin
 
 ENTRY: Final = ("managers/schedule_batch.py", "model_executor/model_runner.py")
@@ -83,8 +83,8 @@ CAUSES: Final = (
             helps("event_count", ">=", 1, kinds="compile,warmup"),
             helps("event_count", ">=", 1, kinds="ready"),
         ),
-        # Where running stands at its limit all along, the first ones waited like the rest.
-        absent=(never("stands_still", "is", True), never("at_cap_share", ">=", 0.7)),
+        # Where a queue stands all along, the first ones waited like the rest.
+        absent=(never("stands_still", "is", True), never("waiting_share", ">=", 0.7)),
         twins=(Twin("prefill.regression", must("cold_start_ratio", ">=", 3)),),
         explains=(
             "prefill.regression",
@@ -151,6 +151,7 @@ CAUSES: Final = (
             helps("usage_when_queued", "<", 0.5),
             helps("group_ratio", ">=", 3, attribute="lora", what="before_prefill"),
             helps("event_count", ">=", 1, kinds="lora"),
+            hint("switched_on", "is", True, setting="enable_lora"),
         ),
         twins=(Twin("queue.running-cap", must("adapter_wait", "is", True)),),
         explains=(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ridgeline.causes.sign import helps, must, never
+from ridgeline.causes.sign import helps, hint, must, never
 from ridgeline.model.cause import Cause, Remedy, Twin
 
 SCHEDULER: Final = ("managers/scheduler.py", "managers/schedule_policy.py")
@@ -28,6 +28,7 @@ CAUSES: Final = (
             never("reservation_regime", "is", True),
             never("at_cap_share", ">=", 0.7),
             never("pool_full", "is", True),
+            never("priority_gap", ">=", 4),
         ),
         twins=(
             Twin("queue.running-cap", must("overload", "is", True)),
@@ -99,7 +100,12 @@ CAUSES: Final = (
             helps("slice_share", ">=", 0.4, part="queue"),
             helps("retractions", "==", 0),
         ),
-        absent=(ONE_RANK, never("stands_still", "is", True), never("pool_full", "is", True)),
+        absent=(
+            ONE_RANK,
+            never("priority_gap", ">=", 4),
+            never("stands_still", "is", True),
+            never("pool_full", "is", True),
+        ),
         twins=(
             Twin("memory.saturation", must("usage_when_queued", "<", 0.9)),
             Twin("queue.over-reservation", must("at_cap_share", ">=", 0.7)),
@@ -209,7 +215,11 @@ CAUSES: Final = (
         looks_like="Only requests of low priority wait.",
         differs="Equal lengths, unequal waits: the order decides, not the capacity.",
         required=(must("priority_gap", ">=", 4),),
-        supporting=(QUEUED, helps("usage_when_queued", "<", 0.9)),
+        supporting=(
+            helps("queued", "is", True),
+            helps("usage_when_queued", "<", 0.9),
+            hint("switched_on", "is", True, setting="enable_priority_scheduling"),
+        ),
         absent=(never("stands_still", "is", True),),
         twins=(Twin("queue.arrival-overload", must("priority_gap", ">=", 4)),),
         explains=("queue.arrival-overload", "queue.running-cap", "queue.burst"),

@@ -152,6 +152,7 @@ MEASURES: Final[dict[str, Callable[..., Fact]]] = {
     "split_by_key": prompts.split_by_key,
     "flush_explains": reuse.flush_explains,
     "setting_changed": reuse.setting_changed,
+    "switched_on": reuse.switched_on,
     "pages_bite": reuse.pages_bite,
     "keys_split": reuse.keys_split,
     "cached_each": reuse.cached_each,

@@ -95,8 +95,10 @@ FROM lane WHERE waiting > 0 AND busy IS NOT NULL
     AND ($since::DOUBLE IS NULL OR ts >= $since) AND ($until::DOUBLE IS NULL OR ts <= $until)
 """
 IN_USE: Final = """
-SELECT count(DISTINCT lora) FROM asks
-WHERE lora <> ''
+SELECT count(DISTINCT lora) FILTER (WHERE lora <> ''),
+    (SELECT count(*) FROM asks WHERE lora <> '' OR params_logged)
+FROM asks
+WHERE true
     AND ($since::DOUBLE IS NULL OR received_ts >= $since) AND ($until::DOUBLE IS NULL OR received_ts <= $until)
 """
 VLLM_MAX_LORAS: Final = 1  # vLLM's default of --max-loras
@@ -114,7 +116,9 @@ def adapters_limit(view: View) -> Fact:
     if not n:
         return lacking("load points with a queue", "batch or stats lines of the log", n)
     limit = most or (VLLM_MAX_LORAS if stats else SGLANG_MAX_LORAS)
-    (adapters,) = view.one(IN_USE, bounds(view))
+    adapters, attributed = view.one(IN_USE, bounds(view))
+    if busy > limit and waiting >= 2 and not attributed:
+        return lacking("the adapter of each request", "--log-requests --log-requests-level 1", n)
     # Requests of one adapter run together: more than the limit may run while others wait for theirs.
     crowded = adapters > limit and (slack_share(view, 0.5).value or 0.0) >= 0.5
     value = bool((busy <= limit or crowded) and waiting >= 2 and (usage or 0.0) < 0.5)

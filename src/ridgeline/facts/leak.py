@@ -8,6 +8,7 @@ from ridgeline.bundle.view import View
 from ridgeline.facts.change import change
 from ridgeline.facts.make import bounds, found, lacking, restated, rounded
 from ridgeline.facts.memory import idle_usage, pool_tokens
+from ridgeline.facts.outputs import ENDED, ended_share
 from ridgeline.facts.points import ready
 from ridgeline.model.fact import Fact
 
@@ -77,5 +78,7 @@ def leaked(view: View) -> Fact:
         prompts, answers = change(view, "prompt_tokens"), change(view, "output_tokens")
         same = prompts.value is not None and max(prompts.value, answers.value or 1.0) <= GREW
         if each.value >= TWICE and same:
+            if (ended := ended_share(view)) is None or ended < ENDED:
+                return lacking("the outputs still being written", "--log-requests --log-requests-level 1", each.n)
             return restated(each, True, "", "leak.each")
     return idle if unowned.value is None or unowned.value >= 0.02 else restated(unowned, False, "", "unowned_share")

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from ridgeline.bundle.view import View
 from ridgeline.facts.make import bounds, found, lacking, restated, rounded
+from ridgeline.facts.outputs import ENDED, HOW_ENDS, ended_share
 from ridgeline.facts.points import ready
 from ridgeline.model.fact import Fact
 
@@ -243,6 +244,9 @@ def unlimited_outputs(view: View) -> Fact:
         lines = runaway_outputs(view)
         if lines.value is None:
             return lacking("finish reasons", "--log-requests --log-requests-level 1, or the metrics exporter")
+        ended = ended_share(view)
+        if not lines.value and ended is not None and ended < ENDED:
+            return lacking("finish reasons, and the outputs still being written", HOW_ENDS, lines.n)
         return restated(lines, 1.0 if lines.value else 0.0, "share", "outputs.runaway")
     told = {"cut": cut, "unset": unset, "longest": longest, "lengths": lengths, "common": common}
     if cut >= 5 and lengths == 1:

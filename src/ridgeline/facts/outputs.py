@@ -99,3 +99,23 @@ SELECT count(*) AS n, median(gen_tps) AS given,
      FROM (SELECT source, min(line) AS a, max(line) AS b FROM rows GROUP BY source)) AS cites
 FROM rows
 """
+
+
+ENDED: Final = 0.6  # of the tokens generated: with fewer, long answers are still being written
+MADE: Final = """
+SELECT (SELECT sum(tps) FROM (SELECT avg(gen_tps) * (max(ts) - min(ts)) AS tps FROM points
+        WHERE class = 'steps' AND gen_tps > 0
+            AND ($since::DOUBLE IS NULL OR ts >= $since) AND ($until::DOUBLE IS NULL OR ts <= $until) GROUP BY place)),
+    (SELECT sum(completion_tokens) FROM asks
+     WHERE ($since::DOUBLE IS NULL OR coalesce(finished_ts, received_ts + e2e_s) >= $since)
+         AND ($until::DOUBLE IS NULL OR coalesce(finished_ts, received_ts + e2e_s) <= $until))
+"""
+
+
+def ended_share(view: View) -> float | None:
+    """Output tokens of the requests that ended over all that were generated meanwhile; None where one is not known.
+
+    Far below 1: long answers are still being written, and hold what they have.
+    """
+    made, ended = ready(view).one(MADE, bounds(view))
+    return None if not made or ended is None else float(ended) / float(made)

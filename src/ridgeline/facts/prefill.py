@@ -203,7 +203,8 @@ SHORT_WAITS: Final = """
 WITH rows AS (
     SELECT prompt_tokens, queue_s, coalesce(queued_ts, received_ts) AS queued, scheduled_ts,
         -- where no stamp says when prefill ended: at the latest when the whole answer had, less quick decoding of it
-        coalesce(prefill_done_ts, first_token_ts, finished_ts - 0.02 * completion_tokens) AS prefill_done_ts,
+        coalesce(prefill_done_ts, first_token_ts,
+            coalesce(finished_ts, received_ts + e2e_s) - 0.02 * completion_tokens) AS prefill_done_ts,
         source, line
     FROM asks
     WHERE prompt_tokens > 0 AND queue_s IS NOT NULL AND coalesce(queued_ts, received_ts) IS NOT NULL

@@ -263,6 +263,31 @@ FROM rows
 """
 
 
+SHARES: Final = """
+SELECT server, count(*) AS n, min(source) AS source, min(line) AS a, max(line) AS b FROM asks
+WHERE server IS NOT NULL AND NOT coalesce(probe, false) AND coalesce(role, 'unified') NOT IN ('prefill', 'decode')
+    AND ($since::DOUBLE IS NULL OR received_ts >= $since) AND ($until::DOUBLE IS NULL OR received_ts <= $until)
+GROUP BY server ORDER BY server
+"""
+HAD: Final = 20  # requests of a server in each window: enough that none is no chance
+
+
+def _left(view: View) -> Fact | None:
+    """Servers that had their share of the requests in the baseline and none since, while another goes on."""
+    now = {row[0]: row for row in ready(view).query(SHARES, bounds(view))}
+    then = ready(view).query(SHARES, bounds(view.window(view.baseline, None)))
+    had = [row for row in then if row[1] >= HAD]
+    gone = [row for row in had if row[0] not in now]
+    stay = [row for row in now.values() if row[1] >= HAD]
+    if not gone or not stay:
+        return None
+    cites = [{"source": row[2], "a": row[3], "b": row[4]} for row in (*gone, *stay)]
+    return found(
+        view, len(gone), "workers", sum(row[1] for row in stay), cites, key="workers.left", worker=gone[0][0],
+        workers=len(gone) + len(stay),
+    )  # fmt: skip
+
+
 def missing_workers(view: View) -> Fact:
     """Workers out of rotation: said by the gateway, empty for twenty seconds beside loaded ones, never a candidate.
 
@@ -280,6 +305,8 @@ def missing_workers(view: View) -> Fact:
         return found(view, named[0], "workers", named[0], span, key="workers.named", worker=named[4] or "")
     if n >= 3 and workers == 1 and not cached:
         return found(view, 1, "workers", n, cites, key="workers.one", worker=worker)
+    if view.baseline is not None and (left := _left(view)) is not None:
+        return left
     points, places, empty, place, most, cites = ready(view).one(GONE, bounds(view))
     if places and places >= 2 and most:
         return found(view, empty, "workers", points, cites, key="workers.empty", places=places, worker=place or "")

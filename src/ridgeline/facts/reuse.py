@@ -69,6 +69,16 @@ SELECT server, max(value) FILTER (WHERE nth = 1), max(value) FILTER (WHERE nth =
 """
 
 
+def switched_on(view: View, setting: str) -> Fact:
+    """Whether a server was last seen with this switch on; missing where its settings are not seen."""
+    rows = view.query(CHANGED, {"key": setting, "until": bounds(view)["until"]})
+    if not rows:
+        return lacking(setting, "/server_info or the start-up line server_args")
+    on = [row for row in rows if str(row[2]).lower() in ("true", "1", "")]
+    cites = spans_of([(row[3], row[4]) for row in on])
+    return found(view, bool(on), "", len(rows), cites, setting=setting, now=rows[0][2])
+
+
 def setting_changed(view: View, setting: str) -> Fact:
     """Whether a server came back with another value of this setting than it was first seen with."""
     rows = view.query(CHANGED, {"key": setting, "until": bounds(view)["until"]})

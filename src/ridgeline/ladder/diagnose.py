@@ -16,6 +16,7 @@ from ridgeline.ladder.frame import frame
 from ridgeline.ladder.judge import Judgement, judge
 from ridgeline.ladder.known import candidates
 from ridgeline.ladder.rank import STOPS, chosen, finding
+from ridgeline.ladder.rivals import weighed
 from ridgeline.ladder.served import Served, asked_for
 from ridgeline.ladder.symptom import asked
 from ridgeline.ladder.verdict import healthy, unknown
@@ -46,8 +47,8 @@ def diagnose(
     fell = book.ask("change", of="hit_ratio").value
     if fell is not None and fell <= LESS:
         wanted = wanted.also("cache")
-    judged = tuple(
-        judge(cause, book.of, baseline=framed.view.baseline is not None, calibration=calibration) for cause in CAUSES
+    judged = weighed(
+        [judge(cause, book.of, baseline=framed.view.baseline is not None, calibration=calibration) for cause in CAUSES]
     )
     picked = chosen(judged, wanted)
     findings = [finding(j, book, judged, framed.onset_ts) for j in picked]

@@ -81,7 +81,7 @@ def finding(j: Judgement, book: Book, judged: Sequence[Judgement], onset_ts: flo
         score=j.score,
         caps=j.caps,
         statement=stated(j.cause.statement, facts),
-        scope=scope_of(j.cause.scope_by, facts),
+        scope=scope_of(j.cause.scope_by, j.facts("required"), j.facts("supporting")),
         onset_ts=began(j.facts("required")) if onset_ts is None else onset_ts,
         evidence=evidence,
         ruled_out=excluded,
@@ -109,8 +109,18 @@ def stated(key: str, facts: Sequence[Fact]) -> Statement:
     return Statement(key, tuple((name, known.get(name)) for name in wanted))
 
 
-def scope_of(by: Sequence[str], facts: Sequence[Fact]) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Where it happens: dimensions the cause declares, values the facts name."""
+def scope_of(by: Sequence[str], *parts: Sequence[Fact]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Where it happens: dimensions the cause declares, values the first part of the facts names that names any.
+
+    What only supports a finding may name the busiest place where the finding is another.
+    """
+    out: dict[str, list[str]] = {}
+    for facts in parts:
+        out |= _named([d for d in by if d not in out], facts)
+    return tuple((dimension, tuple(sorted(set(values)))) for dimension, values in sorted(out.items()))
+
+
+def _named(by: Sequence[str], facts: Sequence[Fact]) -> dict[str, list[str]]:
     out: dict[str, list[str]] = {}
     for fact in facts:
         told = dict(fact.statement.figures)
@@ -122,4 +132,4 @@ def scope_of(by: Sequence[str], facts: Sequence[Fact]) -> tuple[tuple[str, tuple
                 )
             if value not in (None, ""):
                 out.setdefault(dimension, []).append(str(value))
-    return tuple((dimension, tuple(sorted(set(values)))) for dimension, values in sorted(out.items()))
+    return out

@@ -36,22 +36,25 @@ def _against(j: Judgement, rivals: Sequence[Judgement]) -> Judgement:
 
 
 def _speaks(r: Judgement) -> bool:
-    """Whether a required sign, or one supporting sign strong enough to point somewhere, is true."""
-    return any(
-        h.answer is True and (h.part == "required" or (h.part == "supporting" and h.sign.weight >= HINT))
-        for h in r.heard
-    )
+    """Whether half of its signs' weight speaks for it, or one supporting sign strong enough to point somewhere."""
+    pointed = any(h.answer is True and h.part == "supporting" and h.sign.weight >= HINT for h in r.heard)
+    return pointed or (r.score >= 0.5 and any(h.answer is True and h.part == "required" for h in r.heard))
 
 
 def _unheard(j: Judgement, r: Judgement) -> bool:
     """Whether what is unknown of the rival would rule the finding out, or would make it the rival's consequence.
 
-    The latter needs a required sign of the rival that is true and no sign of the finding.
+    The latter needs a change that the rival requires, that is measured, and that the finding says nothing of.
     """
     own = {(h.sign.measure, h.sign.args) for h in j.heard if h.part == "required"}
-    told = {(h.sign.measure, h.sign.args) for h in r.heard if h.part == "required" and h.answer is True}
+    told = {
+        (h.sign.measure, h.sign.args)
+        for h in r.heard
+        if h.part == "required" and h.answer is True and h.sign.measure == "change"
+    }
     if j.cause.id in r.cause.explains and told - own:
         return True
     asked = {(h.sign.measure, h.sign.args) for h in r.heard if h.part == "required" and h.answer is None}
     missing = {(h.sign.measure, h.sign.args) for h in j.heard if h.part == "absent" and h.answer is None}
-    return bool(asked) and asked <= missing
+    # Without a baseline no comparison is heard: that says nothing for a rival.
+    return bool(asked) and asked <= missing and not r.cause.comparative

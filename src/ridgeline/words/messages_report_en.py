@@ -43,6 +43,7 @@ REPORT: Final[dict[str, str]] = {
     "value.ratio": "{value:.3g} times",
     "value.other": "{value} {unit}",
     "cap.required-sign-unknown": "a sign it needs was not seen",
+    "cap.unheard-rival": "what would tell it from {what} is not in the evidence",
     "cap.open-twin": "the evidence does not tell it from {what}",
     "cap.one-kind-of-source": "only one kind of source shows it",
     "cap.no-baseline": "there is no good time to compare with",
