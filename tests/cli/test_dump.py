@@ -241,7 +241,18 @@ def test_an_error_that_quotes_a_key_is_shown_without_it(
     meta = {"id": "r", "finish_reason": {"type": "abort", "message": said}, "prompt_tokens": 6}
     one = Instance("sglang.srt.managers.io_struct", "GenerateReqInput", (("rid", "r"), ("text", "x")))
     path = tmp_path / "d.pkl"
-    path.write_bytes(dumps({"requests": [(one, {"text": "", "meta_info": meta}, 1796011165.0, 1796011166.0)]}))
+    args = {"model_path": "m"}
+    path.write_bytes(
+        dumps(
+            {
+                "server_args": Instance("sglang.srt.server_args", "ServerArgs", tuple(args.items())),
+                "config_updates": [],
+                "resolved_config": args,
+                "launch_command": "x",
+                "requests": [(one, {"text": "", "meta_info": meta}, T, T + 1)],
+            }
+        )
+    )
     assert run("show", path, "--format", "json") == 0
     assert run("convert", path, "-o", tmp_path / "keep.jsonl", "--keep-text") == 0
     assert run("convert", path, "-o", tmp_path / "o.jsonl") == 0

@@ -1,5 +1,7 @@
 """Polling over real HTTP on loopback."""
 
+import contextlib
+import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -85,3 +87,22 @@ def test_nobody_there_is_one_clear_error(tmp_path: Path) -> None:
 def test_what_is_no_url_is_refused(url: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="not a server's URL"):
         collect([url], tmp_path, 0.1)
+
+
+def test_a_server_that_drips_is_given_up_in_time() -> None:
+    def drip(server: socket.socket) -> None:
+        peer, _ = server.accept()
+        with peer, contextlib.suppress(OSError):
+            peer.recv(4096)
+            peer.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n")
+            for _ in range(100):
+                peer.sendall(b"x")
+                time.sleep(0.05)
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        threading.Thread(target=drip, args=(server,), daemon=True).start()
+        began = time.monotonic()
+        status, said = get(f"http://127.0.0.1:{server.getsockname()[1]}/x", timeout_s=0.3)
+    assert status == 0
+    assert b"in time" in said
+    assert time.monotonic() - began < 3

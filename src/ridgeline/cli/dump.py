@@ -40,7 +40,7 @@ def ls(*files: str, format: Format = "text") -> int:
     """
     dumps = [_read(blob) for blob in _blobs(files)]
     if format == "json":
-        print(json.dumps({"schema": SCHEMA, "files": [_summary(d) for d in dumps]}, indent=1))
+        print(_safe(json.dumps({"schema": SCHEMA, "files": [_summary(d) for d in dumps]}, indent=1)))
     else:
         print("\n".join(_listed(dumps)))
     return 1 if any(d.refused is not None for d in dumps) else 0
@@ -120,6 +120,12 @@ def convert(
     return 1 if bad else 0
 
 
+def _safe(text: str) -> str:
+    from ridgeline.bundle.redact import scrubbed
+
+    return scrubbed(text)  # what a server answered may quote the key that it was given
+
+
 def _blobs(files: Sequence[str]) -> Iterator[Blob]:
     """What to read. Files given by name are always read; in folders and globs only what begins like a pickle."""
     from ridgeline.bundle.find import find
@@ -185,7 +191,7 @@ def _print_dump(found: Dump, limit: int, format: Format) -> None:
     groups, chosen = grouped(found), last(found, limit)
     if format == "json":
         lists = {"last": [_figures(r) for r in chosen], "groups": [asdict(g) for g in groups]}
-        print(json.dumps({"schema": SCHEMA, **_summary(found), "crash_ts": found.crash_ts, **lists}, indent=1))
+        print(_safe(json.dumps({"schema": SCHEMA, **_summary(found), "crash_ts": found.crash_ts, **lists}, indent=1)))
         return
     end = "" if found.crash_ts is None else f", crash at {_when(found.crash_ts)}"
     print(f"{plain(found.path, 200)}: {found.kind} {found.version or ''}, {len(found.requests):,} requests, "
@@ -221,12 +227,12 @@ def _groups(groups: Sequence[Group], limit: int) -> list[str]:
 
 def _print_requests(chosen: Sequence[DumpedRequest], format: Format) -> None:
     if format == "json":
-        print(json.dumps({"schema": SCHEMA, "requests": [_figures(r) for r in chosen]}, indent=1))
+        print(_safe(json.dumps({"schema": SCHEMA, "requests": [_figures(r) for r in chosen]}, indent=1)))
         return
     for r in chosen:
         for name, value in _figures(r).items():
             if value is not None and value != {}:
-                shown = json.dumps(value) if isinstance(value, dict | list) else str(value)
+                shown = _safe(json.dumps(value) if isinstance(value, dict | list) else str(value))
                 print(f"{name:<18}{plain(shown, 400)}")
 
 

@@ -11,7 +11,7 @@ import urllib.error
 import urllib.parse
 import urllib.request
 from collections.abc import Callable, Sequence
-from http.client import HTTPException, HTTPMessage
+from http.client import HTTPException, HTTPMessage, HTTPResponse, IncompleteRead
 from pathlib import Path
 from typing import IO, Final
 
@@ -40,13 +40,27 @@ _OPENER: Final = urllib.request.build_opener(urllib.request.ProxyHandler({}), _S
 def get(url: str, timeout_s: float = TIMEOUT_S) -> tuple[int, bytes]:
     """(status, body up to `ANSWER_LIMIT`) of one GET; status 0 and the reason as body where nothing came."""
     try:
+        until = time.monotonic() + timeout_s
         with _OPENER.open(urllib.request.Request(url, method="GET"), timeout=timeout_s) as answer:
-            return answer.status, answer.read(ANSWER_LIMIT)
+            return answer.status, _whole(answer, until)
     except urllib.error.HTTPError as e:
         with e:
             return e.code, e.read(ANSWER_LIMIT)
     except (OSError, HTTPException, ValueError) as e:
         return 0, f"{type(e).__name__}: {e}".encode()
+
+
+def _whole(answer: HTTPResponse, until: float) -> bytes:
+    """The body. Raises TimeoutError where it is not there in time, as from a server that drips."""
+    parts, size = [], 0
+    while size < ANSWER_LIMIT and (part := answer.read1(ANSWER_LIMIT - size)):
+        if time.monotonic() > until:
+            raise TimeoutError("no whole answer in time")
+        parts.append(part)
+        size += len(part)
+    if answer.length and size < ANSWER_LIMIT:
+        raise IncompleteRead(b"", answer.length)
+    return b"".join(parts)
 
 
 def collect(
