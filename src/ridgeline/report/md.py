@@ -34,9 +34,9 @@ def render(d: Diagnosis, lang: str = "en") -> str:
         for step in d.next[:2]
     ]
     unread = [f"{c.source} {c.unparsed}" for c in sorted(d.coverage, key=lambda c: -c.unparsed) if c.unparsed]
-    told = {"sources": len(d.coverage), "unread": sum(c.unparsed for c in d.coverage)}
-    told |= {"of": markdown(", ".join(unread[:3]), 200)}
-    read = [say("md.read", told, lang)]
+    unparsed = sum(c.unparsed for c in d.coverage)
+    named = markdown(", ".join(unread[:3]), 200)
+    read = [say("md.read", {"sources": len(d.coverage), "unread": unparsed, "of": named}, lang)]
     room = MOST_LINES - len(lines) - len(ruled) - len(missing) - len(steps) - len(read)
     return (
         "\n".join([*lines, *rungs[: max(0, room)], *ruled, *map(markdown, missing), *steps, *read][:MOST_LINES]) + "\n"

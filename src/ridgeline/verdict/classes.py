@@ -83,7 +83,7 @@ def _row(c: Class, column: str, a: Requests, b: Requests, paired: bool) -> Class
         for at, values in samples
     ]
     spread = None
-    if paired and bool(np.array_equal(*masks)):  # the same requests make up the class on both sides
+    if paired and np.array_equal(masks[0], masks[1]):  # the same requests make up the class on both sides
         blocks = pairs_of(samples, quantity, (("mean", None),)).get("mean")
         spread = None if blocks is None else spread_of(blocks, (0, 1), estimates[0], estimates[1])
     found = contrast(f"{quantity.name}_mean", estimates[0], estimates[1], margin=MARGIN, margin_abs=quantity.margin_s,
