@@ -331,9 +331,9 @@ def stands_still(view: View) -> Fact:
     held, mute = snapshot_held_s(view), unanswered(view)
     age = dict(held.statement.figures).get("age") if held.value else None
     if mute.value and age is not None and age >= OLD_S:
-        return _both(restated(held, True, "", "hang.unanswered", still_s=None), mute)
+        return _both(restated(held, True, "", "hang.unanswered", still_s=None, mute=mute.value), mute)
     if mute.value and (frozen.value or 0) >= OLD_S / 2:
-        return _both(restated(frozen, True, "", "hang.unanswered", age=None), mute)
+        return _both(restated(frozen, True, "", "hang.unanswered", age=None, mute=mute.value), mute)
     if held.value is not None and held.value >= STILL_S:
         return restated(held, True, "", "hang.stale")
     if frozen.value is not None and frozen.value >= 30 and dict(frozen.statement.figures)["arrived"]:

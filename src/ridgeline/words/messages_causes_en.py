@@ -217,6 +217,7 @@ CAUSES: Final[dict[str, str]] = {
     ),
     "cause.fault.hang": (
         "A scheduler stood still[[ ({stands_still__seconds:.3g} s without progress when its watchdog fired)]][[ "
+        "(/health does not answer, {stands_still__mute:#poll} of it)]][[ "
         "(its figures are {stands_still__age:.3g} s old)]][[ "
         "(nothing moved for {stands_still__still_s:.3g} s)]][[ (no line for {stands_still__silent_s:.3g} s while "
         "requests arrived)]]; the stall began that long before."
