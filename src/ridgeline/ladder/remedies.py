@@ -64,7 +64,9 @@ def suited(j: Judgement) -> tuple[Remedy, ...]:
         return KILLED if any(SIGKILL.search(text) for text in texts) else j.cause.remedies
     if any(h.sign.measure == "usage_when_queued" and h.answer is None for h in j.heard):
         return tuple(
-            replace(r, action="learn first how full the pool is (no working gauge tells it); where it has room, raise it")
+            replace(
+                r, action="learn first how full the pool is (no working gauge tells it); where it has room, raise it"
+            )
             if r.flag == "--max-running-requests"
             else r
             for r in j.cause.remedies
