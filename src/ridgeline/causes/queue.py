@@ -187,7 +187,8 @@ CAUSES: Final = (
         ),
         absent=(never("change", ">=", 1.5, of="arrival_rate"), never("stands_still", "is", True)),
         twins=(Twin("prefill.prompt-mix", must("behind_giants", "is", True)),),
-        explains=("queue.burst", "queue.arrival-overload", "decode.prefill-interference"),
+        # the giants themselves raise what a request brings to compute
+        explains=("queue.burst", "queue.arrival-overload", "decode.prefill-interference", "prefill.prompt-mix"),
         remedies=(
             Remedy(
                 "fix",
