@@ -66,7 +66,7 @@ def test_an_incident_is_sealed_diagnosed_told_and_after_the_fix_called_over(tmp_
         engine.advance()
         onset = time.time()
         engine.running, engine.waiting, engine.ttft_s = 16.0, 70.0, 4.0
-        until(lambda: any("sealed" in line for line in lines))
+        until(lambda: any(": sealed;" in line for line in lines))
         engine.advance()
         engine.running, engine.waiting, engine.ttft_s = 4.0, 0.0, 0.15
         until(lambda: list((tmp_path / "out").glob("*.told")))
@@ -103,7 +103,7 @@ def test_a_line_of_the_watchdog_seals_the_log_too(tmp_path: Path) -> None:
             f.write(
                 "[2026-11-30 03:43:01 TP0] Scheduler watchdog timeout (self.watchdog_timeout=300, self.soft=False)\n"
             )
-        until(lambda: any("sealed" in line for line in lines))
+        until(lambda: any(": sealed;" in line for line in lines))
         process.send_signal(signal.SIGTERM)
         assert process.wait(60) == 2, lines
         process.communicate()
@@ -126,7 +126,7 @@ def test_a_server_that_goes_away_is_an_incident(tmp_path: Path) -> None:
         process = start(url, "-o", tmp_path / "out", "--every", "250ms", "--after", "1s")
         lines = lines_of(process)
         until(lambda: sum(path == "/metrics" for _, path, _ in engine.seen) >= 6)
-    until(lambda: any("sealed" in line for line in lines))
+    until(lambda: any(": sealed;" in line for line in lines))
     process.send_signal(signal.SIGINT)
     assert process.wait(60) == 2
     process.communicate()

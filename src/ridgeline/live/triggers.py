@@ -1,7 +1,7 @@
 """When does the recorder seal: an SLO missed, a jump, a line of the watchdog, a standstill, retractions, silence.
 
 A trigger only decides that evidence is worth keeping; what it was is the diagnosis' business. Rules need no settings:
-a jump is when the last few readings all lie beyond everything of the minute before, by a factor and an amount.
+a jump is when the last few readings but one lie beyond nearly everything before, by a factor and an amount.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ JUMPS: Final = {
     "ttft": (0.2, FACTOR, "s to the first token"),
     "gap": (0.005, GAP_FACTOR, "s and more between tokens for a tenth of them"),
 }  # figure → (least rise, factor over all of the time before, its words)
-USUAL: Final = 0.9  # share of the looks before that count as usual for token gaps
+USUAL: Final = 0.9  # share of the looks before that count as usual
 WATCHED: Final = re.compile(
     rb"watchdog timeout|Scheduler hit an exception|TokenizerManager hit an exception|SIGQUIT received"
     rb"|CUDA out of memory|torch\.OutOfMemoryError|Health check failed\. Server couldn't"
@@ -191,26 +191,28 @@ class Watcher:
                 continue
             kept = self.jumps.setdefault(name, deque(maxlen=300))
             kept.append((now.ts, value))
-            alarm = self._jump(name, [v for _, v in kept], kept[-min(RECENT, len(kept))][0], now.ts)
+            alarm = self._jump(name, list(kept))
             if alarm is not None:
                 found.append(alarm)
         return found
 
-    def _jump(self, name: str, values: list[float], since: float, ts: float) -> Alarm | None:
-        if len(values) < BEFORE + RECENT:
+    def _jump(self, name: str, looks: list[tuple[float, float]]) -> Alarm | None:
+        """``looks``: (time, reading), oldest first. One odd look, late or empty, must not hide what goes on."""
+        if len(looks) < BEFORE + RECENT:
             return None
-        before, recent = values[:-RECENT], values[-RECENT:]
+        last = looks[-RECENT:]
+        before, recent = sorted(v for _, v in looks[:-RECENT]), sorted(v for _, v in last)
+        usual = int(USUAL * len(before))
         if name == "gen_tps":
-            if max(recent) >= min(before) / FACTOR:
-                return None
+            limit = before[len(before) - 1 - usual] / FACTOR
+            odd = [at for at, value in last if value < limit]
             detail = f"throughput fell from {_middle(before):.0f} to {_middle(recent):.0f} tokens/s"
-            return Alarm("jump", self.where, detail, ts, since)
-        least, factor, unit = JUMPS[name]
-        # token gaps come in steps of the histogram's bounds: one odd look must not hide what follows
-        top = sorted(before)[int(USUAL * len(before))] if name == "gap" else max(before)
-        if min(recent) <= factor * top or min(recent) - top < least:
-            return None
-        return Alarm("jump", self.where, f"{_middle(recent):.3g} {unit}, {_middle(before):.3g} before", ts, since)
+        else:
+            least, factor, unit = JUMPS[name]
+            limit = max(factor * before[usual], before[usual] + least)
+            odd = [at for at, value in last if value > limit]
+            detail = f"{_middle(recent):.3g} {unit}, {_middle(before):.3g} before"
+        return Alarm("jump", self.where, detail, last[-1][0], odd[0]) if len(odd) >= RECENT - 1 else None
 
 
 def alarm_in(where: str, data: bytes, ts: float) -> Alarm | None:
