@@ -13,44 +13,23 @@ from pathlib import Path
 import pytest
 
 from ridgeline.bundle.open import open_sources
+from tests.live.running import end_all, start, until
 from tests.live.serving import Engine, Handler, serving
 
 LINE = ("[2026-11-30 03:38:01 TP0] Decode batch, #running-req: 8, #token: 1834, token usage: 0.01, cuda graph: True, "
         "gen throughput (token/s): 810.55, #queue-req: 0\n")  # fmt: skip
 
 
-STARTED: list[subprocess.Popen[str]] = []
-
-
 @pytest.fixture(autouse=True)
 def ended() -> Iterator[None]:
-    """A test that fails must not leave its capture behind."""
     yield
-    while STARTED:
-        process = STARTED.pop()
-        process.kill()
-        process.communicate()
-
-
-def start(*arguments: str | Path) -> subprocess.Popen[str]:
-    STARTED.append(
-        subprocess.Popen([sys.executable, "-m", "ridgeline", "capture", *map(str, arguments)], text=True,
-                         stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    )  # fmt: skip
-    return STARTED[-1]
+    end_all()
 
 
 def run(*arguments: str | Path) -> tuple[int, str, str]:
-    process = start(*arguments)
+    process = start("capture", *arguments)
     out, err = process.communicate(timeout=120)
     return process.returncode, out, err
-
-
-def until(condition: object, timeout_s: float = 60.0) -> None:
-    end = time.monotonic() + timeout_s
-    while not condition():  # type: ignore[operator]
-        assert time.monotonic() < end, "it did not come to that in time"
-        time.sleep(0.05)
 
 
 def count(folder: Path, sql: str) -> int:
@@ -81,7 +60,7 @@ def test_a_capture_is_a_bundle(tmp_path: Path) -> None:
 def test_sigterm_seals_and_kill_leaves_it_readable(tmp_path: Path) -> None:
     engine = Engine()
     with serving(engine) as url:
-        soft, hard = (start(url, "-o", tmp_path / name, "--every", "200ms") for name in ("soft", "hard"))
+        soft, hard = (start("capture", url, "-o", tmp_path / name, "--every", "200ms") for name in ("soft", "hard"))
         until(lambda: sum(path == "/metrics" for _, path, _ in engine.seen) >= 20)
         soft.send_signal(signal.SIGTERM)
         hard.send_signal(signal.SIGKILL)
@@ -157,7 +136,7 @@ def test_endpoints_in_trouble_cost_only_themselves(tmp_path: Path) -> None:
 def test_labels_change_and_a_server_restarts(tmp_path: Path) -> None:
     engine = Engine()
     with serving(engine) as url:
-        process = start(url, "-o", tmp_path / "out", "--every", "200ms")
+        process = start("capture", url, "-o", tmp_path / "out", "--every", "200ms")
         until(lambda: sum(path == "/metrics" for _, path, _ in engine.seen) >= 4)
         engine.labels = ',pod="b"'
         engine.restart()
@@ -173,7 +152,7 @@ def test_labels_change_and_a_server_restarts(tmp_path: Path) -> None:
 def test_logging_is_raised_only_where_allowed_and_put_back(tmp_path: Path) -> None:
     engine = Engine(settings={"log_requests": False, "log_requests_level": 0})
     with serving(engine) as url:
-        process = start(url, "-o", tmp_path / "out", "--raise-logging", "--every", "200ms")
+        process = start("capture", url, "-o", tmp_path / "out", "--raise-logging", "--every", "200ms")
         until(lambda: any(m == "POST" for m, _, _ in engine.seen))
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=60)
@@ -187,7 +166,7 @@ def test_logging_is_raised_only_where_allowed_and_put_back(tmp_path: Path) -> No
 def test_killed_with_logging_raised_the_seal_says_how_to_put_it_back(tmp_path: Path) -> None:
     engine = Engine(settings={"log_requests": False, "log_requests_level": 0})
     with serving(engine) as url:
-        process = start(url, "-o", tmp_path / "out", "--raise-logging", "--every", "200ms")
+        process = start("capture", url, "-o", tmp_path / "out", "--raise-logging", "--every", "200ms")
         until(lambda: sum(path == "/metrics" for _, path, _ in engine.seen) >= 2)
         process.kill()
         process.communicate()
@@ -196,7 +175,7 @@ def test_killed_with_logging_raised_the_seal_says_how_to_put_it_back(tmp_path: P
 
 
 def test_otlp_is_received_on_loopback(tmp_path: Path) -> None:
-    process = start("-o", tmp_path / "out", "--otlp", "0")
+    process = start("capture", "-o", tmp_path / "out", "--otlp", "0")
     assert process.stderr is not None
     line = process.stderr.readline()
     address = line.split()[-1]

@@ -12,27 +12,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.live.running import end_all, start, until
 from tests.live.serving import Engine, Handler, serving
-
-STARTED: list[subprocess.Popen[str]] = []
 
 
 @pytest.fixture(autouse=True)
 def ended() -> Iterator[None]:
-    """A test that fails must not leave its recorder behind."""
     yield
-    while STARTED:
-        process = STARTED.pop()
-        process.kill()
-        process.communicate()
-
-
-def start(*arguments: str | Path) -> subprocess.Popen[str]:
-    STARTED.append(
-        subprocess.Popen([sys.executable, "-m", "ridgeline", "watch", *map(str, arguments)], text=True,
-                         stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    )  # fmt: skip
-    return STARTED[-1]
+    end_all()
 
 
 def lines_of(process: subprocess.Popen[str]) -> list[str]:
@@ -44,13 +31,6 @@ def lines_of(process: subprocess.Popen[str]) -> list[str]:
     return lines
 
 
-def until(condition: object, timeout_s: float = 60.0) -> None:
-    end = time.monotonic() + timeout_s
-    while not condition():  # type: ignore[operator]
-        assert time.monotonic() < end, "it did not come to that in time"
-        time.sleep(0.05)
-
-
 def test_an_incident_is_sealed_diagnosed_told_and_after_the_fix_called_over(tmp_path: Path) -> None:
     """The whole way: a good time, an onset, sealed within seconds, diagnosed, told; the fix, a capture, a verdict."""
     told = tmp_path / "told.py"
@@ -58,7 +38,7 @@ def test_an_incident_is_sealed_diagnosed_told_and_after_the_fix_called_over(tmp_
                     "pathlib.Path(sys.argv[1] + '.told').write_text(os.environ['RIDGELINE_CAUSE'])\n")  # fmt: skip
     engine = Engine(ranks=2, settings={"max_running_requests": 16})
     with serving(engine) as url:
-        process = start(url, "-o", tmp_path / "out", "--every", "250ms", "--after", "5s", "--on-incident",
+        process = start("watch", url, "-o", tmp_path / "out", "--every", "250ms", "--after", "5s", "--on-incident",
                         f"{sys.executable} {told}")  # fmt: skip
         lines = lines_of(process)
         until(lambda: sum(path == "/metrics" for _, path, _ in engine.seen) >= 1)
@@ -96,7 +76,7 @@ def test_a_line_of_the_watchdog_seals_the_log_too(tmp_path: Path) -> None:
                    "cuda graph: True, gen throughput (token/s): 810.55, #queue-req: 0\n")  # fmt: skip
     engine = Engine()
     with serving(engine) as url:
-        process = start(url, "-o", tmp_path / "out", "--logs", log, "--after", "1s", "--every", "250ms")
+        process = start("watch", url, "-o", tmp_path / "out", "--logs", log, "--after", "1s", "--every", "250ms")
         lines = lines_of(process)
         until(lambda: sum(path == "/metrics" for _, path, _ in engine.seen) >= 5)
         with log.open("a") as f:
@@ -115,7 +95,7 @@ def test_a_line_of_the_watchdog_seals_the_log_too(tmp_path: Path) -> None:
 
 def test_a_quiet_time_seals_nothing(tmp_path: Path) -> None:
     with serving(Engine()) as url:
-        process = start(url, "-o", tmp_path / "out", "--for", "3s", "--every", "200ms")
+        process = start("watch", url, "-o", tmp_path / "out", "--for", "3s", "--every", "200ms")
         out, err = process.communicate(timeout=60)
     assert process.returncode == 0 and not list((tmp_path / "out").iterdir()), out + err
 
@@ -123,7 +103,7 @@ def test_a_quiet_time_seals_nothing(tmp_path: Path) -> None:
 def test_a_server_that_goes_away_is_an_incident(tmp_path: Path) -> None:
     engine = Engine()
     with serving(engine) as url:
-        process = start(url, "-o", tmp_path / "out", "--every", "250ms", "--after", "1s")
+        process = start("watch", url, "-o", tmp_path / "out", "--every", "250ms", "--after", "1s")
         lines = lines_of(process)
         until(lambda: sum(path == "/metrics" for _, path, _ in engine.seen) >= 6)
     until(lambda: any(": sealed;" in line for line in lines))
@@ -142,7 +122,7 @@ def test_a_hostile_server_stops_nothing(tmp_path: Path) -> None:
     good, bad, slow = Engine(), Engine(faults={"/metrics": rubbish}), Engine()
     slow.faults["/metrics"] = lambda handler: time.sleep(8)
     with serving(good) as a, serving(bad) as b, serving(slow) as c:
-        process = start(a, b, c, "-o", tmp_path / "out", "--for", "3s", "--every", "250ms")
+        process = start("watch", a, b, c, "-o", tmp_path / "out", "--for", "3s", "--every", "250ms")
         _, err = process.communicate(timeout=90)
     assert process.returncode in (0, 2), err
     assert "Traceback" not in err and "\x1b" not in err
@@ -153,7 +133,7 @@ def test_killed_at_random_every_sealed_incident_is_whole(tmp_path: Path) -> None
     engine = Engine(retracted=0.0)
     with serving(engine) as url:
         for k, wait_s in enumerate((0.3, 1.6)):
-            process = start(url, "-o", tmp_path / "out", "--every", "200ms", "--after", "500ms")
+            process = start("watch", url, "-o", tmp_path / "out", "--every", "200ms", "--after", "500ms")
             lines = lines_of(process)
             seen = len(engine.seen)
             until(lambda seen=seen: len(engine.seen) > seen + 12)
@@ -184,7 +164,7 @@ def test_killed_at_random_every_sealed_incident_is_whole(tmp_path: Path) -> None
     ],
 )
 def test_bad_arguments_are_one_line(tmp_path: Path, arguments: tuple[str, ...], says: str) -> None:
-    process = start(*(str(tmp_path / "out") if a == "OUT" else a for a in arguments))
+    process = start("watch", *(str(tmp_path / "out") if a == "OUT" else a for a in arguments))
     _, err = process.communicate(timeout=60)
     assert process.returncode == 1 and says in err and err.count("\n") == 1, err
 

@@ -5,17 +5,16 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from ridgeline.lab.emit.model import Server
+from ridgeline.lab.people import DECODE_LOG_INTERVAL
+from ridgeline.lab.service import MODELS
 from ridgeline.sim.settings import Settings
 from ridgeline.sim.timing import TimeModel
 
 MODEL: Final = "lab/llama-3.1-8b-instruct"
-SIZES: Final = {
-    "small": TimeModel("lab small", 15_000_000_000, 280_000_000, 300, 500_000_000, 60_000, 0, 250_000_000),
-    "large": TimeModel("lab large", 24_000_000_000, 420_000_000, 500, 700_000_000, 60_000, 0, 350_000_000),
+SIZES: Final = MODELS | {
     "fast": TimeModel("lab fast", 6_000_000_000, 20_000_000, 30, 15_000_000, 6_000, 0, 10_000_000),
 }
-"""Step times: two like the recorded lab's, and one that a single core can stream thousands of tokens a second of."""
-LOG_INTERVAL: Final = 40
+"""Step times: the recorded lab's, and one that a single core can stream thousands of tokens a second of."""
 SHOWN: Final = ("schedule_policy", "load_balance_method", "schedule_conservativeness", "enable_priority_scheduling",
                 "disable_radix_cache", "radix_eviction_policy", "enable_mixed_chunk", "disable_overlap_schedule",
                 "num_reserved_decode_tokens", "tokenizer_worker_num", "prefill_decode_interval")  # fmt: skip
@@ -52,7 +51,7 @@ def hosts_of(settings: Settings, started_ts: float, ports: tuple[int, ...]) -> t
     one = Server(
         "sglang", settings.version, "unified", "127.0.0.1", 0, os.getpid(), MODEL, started_ts, settings.dp_size, 1,
         settings.page_size, settings.max_total_num_tokens, settings.max_running_requests, settings.max_prefill_tokens,
-        settings.chunked_prefill_size, settings.context_length, LOG_INTERVAL, shown,
+        settings.chunked_prefill_size, settings.context_length, DECODE_LOG_INTERVAL, shown,
     )  # fmt: skip
     return tuple(
         Host(replace(one, role=role, port=port), k, k * settings.dp_size)

@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 
 from ridgeline.lab.emit.batches import batch_line, retraction_line
 from ridgeline.lab.emit.model import Batch, Line, Retraction
-from ridgeline.lab.serve.hosts import LOG_INTERVAL, Host
+from ridgeline.lab.people import DECODE_LOG_INTERVAL
+from ridgeline.lab.serve.hosts import Host
 from ridgeline.lab.serve.world import World
 from ridgeline.scenario.model import PS
 from ridgeline.sim.engine import params as p
@@ -56,7 +57,7 @@ class Reports:
                 lines.append(batch_line(self.host.server, self.prefill_batch(report, rank, row)))
             elif kind == p.LOG_DECODE:
                 report.tokens += int(row["v1"])
-                if int(row["v4"]) % LOG_INTERVAL == 0:
+                if int(row["v4"]) % DECODE_LOG_INTERVAL == 0:
                     lines.append(batch_line(self.host.server, self.decode_batch(report, rank, row)))
             elif kind == p.LOG_RETRACT and row["v0"]:
                 after = int(row["v1"]) / 1e9
