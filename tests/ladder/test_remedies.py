@@ -14,12 +14,13 @@ from ridgeline.ladder.frame import Frame
 from ridgeline.ladder.remedies import fitting
 from ridgeline.ladder.served import Served, asked_for, served
 from ridgeline.ladder.symptom import asked
-from ridgeline.ladder.varying import SWITCHED, SWITCHED_VLLM, VARY, varies
+from ridgeline.ladder.varying import varies
 from ridgeline.model.cause import Remedy
 from ridgeline.model.fact import Missing
 from ridgeline.words.asks import COVERS, ask_of, filled
 from ridgeline.words.launch import SGLANG_ARGS, VLLM_ARGS
 from ridgeline.words.messages_asks_en import ASKS
+from ridgeline.words.whatif import SWITCHED, SWITCHED_VLLM, VARY
 from tests.causes.rows import decode, join, requests
 
 CAP = Remedy("fix", "raise the running limit", "--max-running-requests", True)

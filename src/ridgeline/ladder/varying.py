@@ -5,67 +5,10 @@ The names are those of the server in the evidence: SGLang's arguments, or vLLM's
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 from ridgeline.ladder.context import Context
-
-
-@dataclass(frozen=True)
-class Axis:
-    """One setting to vary: SGLang's and vLLM's name (None: not there), and multiples of today's value.
-
-    Where no value is stated, `usual` is taken as today's.
-    """
-
-    sglang: str | None
-    vllm: str | None
-    times: tuple[float, ...]
-    usual: float = 0.0
-
-
-@dataclass(frozen=True)
-class Words:
-    """One setting whose values are words: today's value first, then these, where the version has them."""
-
-    name: str
-    values: tuple[str, ...]
-
-
-LESS: Final = (1.0, 0.5, 0.25)
-MORE: Final = (1.0, 1.5, 2.0)
-# Cause → what is varied. The direction is that of the cause's remedy.
-VARY: Final[dict[str, Axis]] = {
-    "queue.running-cap": Axis("max_running_requests", "max_num_seqs", MORE),
-    "queue.over-reservation": Axis("schedule_conservativeness", None, (1.0, 0.6, 0.3), 1.0),
-    "queue.head-of-line": Axis("chunked_prefill_size", "max_num_batched_tokens", LESS, 8192),
-    "queue.limit-rejected": Axis("max_queued_requests", None, (1.0, 2.0, 4.0)),
-    "prefill.prompt-mix": Axis("chunked_prefill_size", "max_num_batched_tokens", (1.0, 0.5, 2.0), 8192),
-    "prefill.lora": Axis("max_loras_per_batch", None, (1.0, 2.0, 4.0), 8),
-    "decode.batch-growth": Axis("max_running_requests", "max_num_seqs", LESS),
-    "decode.prefill-interference": Axis(None, "max_num_batched_tokens", LESS, 8192),
-    "memory.retraction-storm": Axis("schedule_conservativeness", "max_num_seqs", (1.0, 1.3, 1.6), 1.0),
-    "memory.saturation": Axis("max_total_num_tokens", "num_gpu_blocks_override", (1.0, 1.25, 1.5)),
-    "cache.eviction": Axis("max_total_num_tokens", "num_gpu_blocks_override", (1.0, 1.25, 1.5)),
-    "disagg.prealloc": Axis("num_reserved_decode_tokens", None, LESS, 512),
-}
-SWITCHED: Final[dict[str, Words]] = {
-    "decode.prefill-interference": Words("enable_mixed_chunk", ("false", "true")),
-    "queue.priority-starvation": Words("enable_priority_scheduling", ("true", "false")),
-}
-SWITCHED_VLLM: Final[dict[str, Words]] = {
-    "queue.priority-starvation": Words("scheduling_policy", ("priority", "fcfs")),
-}
-# Where fewer at once is what helps, vLLM's running limit goes down (it reserves nothing that could be raised).
-DOWN: Final = frozenset({"memory.retraction-storm"})
-# Causes whose remedy is where requests go.
-PLACING: Final = frozenset({"routing.hot-key", "routing.token-skew", "routing.stale-load", "cache.scattered-routing"})
-# `--load-balance-method` by version (SIGNALS §8.1): before 0.5.0 there is nothing but round robin.
-BALANCES: Final = (
-    ((0, 5, 9), "round_robin,total_requests,total_tokens"),
-    ((0, 5, 0), "round_robin,shortest_queue"),
-)
-ROUTERS: Final = "round_robin,consistent_hashing,cache_aware,power_of_two"
+from ridgeline.words.whatif import BALANCES, DOWN, LESS, PLACING, ROUTERS, SWITCHED, SWITCHED_VLLM, VARY
 
 SERVICE: Final = """
 SELECT max(dp_size) AS dp_size, min(pool_tokens) AS pool, max(max_running) AS cap, max(page_size) AS page,
