@@ -70,6 +70,19 @@ def test_a_flag_fits_the_version_and_says_what_is_set() -> None:
     assert "set to 12 today" in fitting((CAP,), SGLANG, stated)[0].action
 
 
+def test_placement_is_changed_where_it_is_decided() -> None:
+    by_load = Remedy("fix", "balance by load", "--load-balance-method total_requests", True)
+    two = [{"source": k, "server": f"s{k}", "engine": "sglang", "dp_size": 1, "role": "unified"} for k in (1, 2)]
+    (gate,) = fitting((by_load,), SGLANG, view_of({"servers": two}))
+    assert (gate.flag, gate.action) == ("--policy power_of_two", "balance by load, at the gateway")
+    one = {"servers": [{**two[0], "dp_size": 2}]}
+    (free,) = fitting((by_load,), SGLANG, view_of({**one, "requests": requests(5)}))
+    assert (free.flag, free.action) == (by_load.flag, by_load.action)
+    pinned = [{**row, "dp_rank_asked": 1} for row in requests(5)]
+    (held,) = fitting((by_load,), SGLANG, view_of({**one, "requests": pinned}))
+    assert "stop asking for a DP rank (5 of 5 requests do, and no method moves those)" in held.action
+
+
 def test_the_engine_is_told_by_servers_else_by_the_kind_of_lines() -> None:
     assert served(view_of({"servers": [{"engine": "vllm"}]})).vllm
     assert served(view_of({"batches": [{**decode(1)[0], "kind": "stats"}]})).vllm

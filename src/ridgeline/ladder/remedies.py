@@ -12,6 +12,7 @@ from ridgeline.ladder.judge import Judgement
 from ridgeline.ladder.served import Served
 from ridgeline.model.cause import Remedy
 from ridgeline.words.launch import Launch, choices_in, counterpart, launch_arg
+from ridgeline.words.whatif import LET_GO
 
 FLAG: Final = re.compile(r"(--[a-z][a-z0-9-]*)(?: (\S+))?")
 NOW: Final = """
@@ -41,6 +42,18 @@ OLDER: Final = {
     "--load-balance-method total_tokens": "--load-balance-method shortest_queue",
 }
 
+
+# How many DP ranks the largest server has (as stated or seen), and how many servers take requests; null: not told.
+SHAPE: Final = """
+SELECT greatest((SELECT max(dp_size) FROM servers), (SELECT count(DISTINCT dp_rank) FROM batches)) AS ranks,
+    (SELECT count(DISTINCT server) FROM servers WHERE coalesce(role, 'unified') = 'unified') AS servers
+"""
+# Requests, and those among them that name the DP rank they want.
+PINNED: Final = """
+SELECT count(*) AS requests, count(dp_rank_asked) AS asked FROM requests
+WHERE role IS DISTINCT FROM 'client' AND NOT coalesce(probe, false)
+"""
+MOSTLY: Final = 0.5
 
 # SIGKILL comes from outside the process: there is no request to look for until it is known who sent it.
 KILLED: Final = (
@@ -78,6 +91,7 @@ def fitting(remedies: Sequence[Remedy], of: Served, view: View) -> tuple[Remedy,
     """The remedies in the engine's own flags; where it has none for a thing, the action says so."""
     if of.vllm:
         return tuple(_stated(_for_vllm(r), view) for r in remedies if r.flag not in NEEDLESS)
+    remedies = [_placing(r, view) for r in remedies]
     return tuple(_stated(_for_version(r, of.version), view) for r in remedies)
 
 
@@ -93,6 +107,22 @@ def _for_vllm(r: Remedy) -> Remedy:
         return replace(r, action=f"{r.action} (vLLM: no counterpart known)", flag=None)
     value = r.flag.partition(" ")[2]
     return replace(r, flag=f"{other.flag} {value}".rstrip())
+
+
+def _placing(r: Remedy, view: View) -> Remedy:
+    """A remedy of placement where this service places: at the gateway between servers, or among one's ranks.
+
+    No balancing method moves a request that asks for its rank.
+    """
+    if r.flag is None or not r.flag.startswith("--load-balance-method total"):
+        return r
+    ranks, servers = view.one(SHAPE)
+    if ranks is not None and ranks < 2 and servers > 1:
+        return replace(r, action=f"{r.action}, at the gateway", flag="--policy power_of_two")
+    requests, asked = view.one(PINNED)
+    if asked and asked > MOSTLY * requests:
+        return replace(r, action=f"{LET_GO} ({asked} of {requests} requests do, and no method moves those); {r.action}")
+    return r
 
 
 def _for_version(r: Remedy, version: str | None) -> Remedy:
