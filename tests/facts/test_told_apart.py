@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ridgeline.model.diagnosis import Window
-from tests.causes.rows import T0, decode, gauge, prefill, requests
+from tests.causes.rows import T0, decode, event, gauge, prefill, requests
 from tests.facts.test_measures import value, view
 
 THEN, NOW = Window(T0, T0 + 99), Window(T0 + 100, T0 + 200)
@@ -132,3 +132,15 @@ def test_adapters_that_nobody_names_are_not_known_to_be_within_their_limit() -> 
     assert value(view(on, lines), "adapters_limit") is None
     assert value(view(on, lines, named), "adapters_limit") is False
     assert value(view(on), "switched_on", setting="enable_lora") is True
+
+
+def test_an_empty_prefix_cache_after_a_boot_is_no_cold_start() -> None:
+    ready = event("ready", start=0)
+    later = requests(30, 20, first=100, ttft_s=0.2, queue_s=0.0, cached_tokens=400)
+    empty = requests(5, 5, ttft_s=0.9, queue_s=0.0, cached_tokens=0)  # 500 tokens to compute instead of 100
+    slow = requests(5, 5, ttft_s=6.0, queue_s=0.0, cached_tokens=0)
+    untold = [{**row, "cached_tokens": None} for row in slow + later]
+    seen = [view({"requests": rows, "events": ready}) for rows in (empty + later, slow + later, untold)]
+    assert [value(v, "cold_start_ratio") for v in seen] == [1.0, 6.0, None]
+    compiling = {"requests": untold, "events": ready + event("compile", start=6)}
+    assert value(view(compiling), "cold_start_ratio") == 30.0
