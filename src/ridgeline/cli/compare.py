@@ -92,7 +92,7 @@ def _side(name: str, source: str, window: str | None, tz: str | None, year: int 
     with progress(quiet) as on_progress:
         view = open_sources([source], tz=zone_of(tz), year=year, on_progress=on_progress)
     if window:
-        return Side(name, view, window_of(window, zone_of(tz), day_of(view)))
+        return Side(name, view, window_of(window, zone_of(tz), day_of(view), f"--{name.lower()}-window"))
     captured = _captured(source)
     return Side(
         name, view, captured, "only the time of its capture, not what its logs held before" if captured else None

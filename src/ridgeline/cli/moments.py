@@ -38,17 +38,17 @@ def moment(text: str, zone: tzinfo | None, day: datetime | None, option: str) ->
         raise InputError(f"{option} {text}: is no moment; write 2026-11-30T03:40:00Z, epoch seconds, or 03:40") from e
 
 
-def window(text: str, zone: tzinfo | None, day: datetime | None) -> Window:
+def window(text: str, zone: tzinfo | None, day: datetime | None, option: str = "--baseline") -> Window:
     """`FROM..TO`. Raises InputError where an end is missing or they are the wrong way round."""
     from ridgeline.model.diagnosis import Window
     from ridgeline.model.errors import InputError
 
     start, dots, end = text.partition("..")
     if not dots or not start or not end:
-        raise InputError(f"--baseline {text}: is no window; write FROM..TO, such as 03:10..03:30")
-    found = Window(moment(start, zone, day, "--baseline"), moment(end, zone, day, "--baseline"))
+        raise InputError(f"{option} {text}: is no window; write FROM..TO, such as 03:10..03:30")
+    found = Window(moment(start, zone, day, option), moment(end, zone, day, option))
     if found.to_ts <= found.from_ts:
-        raise InputError(f"--baseline {text}: ends before it begins")
+        raise InputError(f"{option} {text}: ends before it begins")
     return found
 
 

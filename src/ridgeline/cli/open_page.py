@@ -57,7 +57,7 @@ def open_page(
     keep_text
         Leave prompts in the raw lines that are shown; secrets are cut out either way.
     lang
-        en or zh.
+        Language of the page: en. (zh has its words for the page, not yet for the diagnosis' sentences.)
     quiet
         Print nothing but the address and errors.
     """
@@ -71,9 +71,8 @@ def open_page(
     if lang not in CATALOGUES:
         raise InputError(f"--lang {lang}: give one of {', '.join(CATALOGUES)}")
     with watched(sources, for_=for_, label=label, tz=tz, year=year, quiet=quiet) as view:
-        incident, good = windows_of(view, from_, to, baseline, tz) if from_ or to or baseline else (None, None)
-        if symptom == "auto" and incident is None and good is None:
-            symptom, incident, good = as_stored(sources)
+        incident, good = windows_of(view, from_, to, baseline, tz, sources)
+        symptom = as_stored(sources)[0] if symptom == "auto" else symptom
         _roomy(view)
         bench = Workbench(view, tuple(sources), symptom, incident, good, keep_text, lang)
         _serve(bench, port, browser, lang)

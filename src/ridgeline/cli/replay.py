@@ -179,7 +179,7 @@ def span_of(text: str, origin_ts: float | None) -> tuple[float, float]:
     if ".." not in text or origin_ts is None:
         told_by = "" if origin_ts is not None else " (this source has no times of day)"
         raise InputError(f"--window {text}: write FROM:TO in seconds, or FROM..TO as moments{told_by}")
-    found = window(text, None, datetime.fromtimestamp(origin_ts, UTC))
+    found = window(text, None, datetime.fromtimestamp(origin_ts, UTC), "--window")
     return found.from_ts - origin_ts, found.to_ts - origin_ts
 
 

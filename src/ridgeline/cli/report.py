@@ -77,7 +77,7 @@ def report(
     keep_text
         Leave ids and names of raw sources readable; otherwise they are hashed as in a bundle.
     lang
-        en or zh.
+        Language of the page: en. (zh has its words for the page, not yet for the diagnosis' sentences.)
     format
         How to print what was written.
     quiet
@@ -97,9 +97,8 @@ def report(
     with watched(sources, for_=for_, label=label, tz=tz, year=year, quiet=quiet) as view:
         if not keep_text and not is_stored(sources):
             hide_names(view)
-        incident, good = windows_of(view, from_, to, baseline, tz)
-        if symptom == "auto" and incident is None and good is None:
-            symptom, incident, good = as_stored(sources)
+        incident, good = windows_of(view, from_, to, baseline, tz, sources)
+        symptom = as_stored(sources)[0] if symptom == "auto" else symptom
         decided = decision_of(sources, decision)
         d = answered(diagnose(view, symptom, incident=incident, baseline=good, sources=sources), decided)
         shown = [*drawings(view, d, decided), *_after(view, d, after)]
