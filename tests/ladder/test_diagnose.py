@@ -49,6 +49,16 @@ def test_not_healthy_without_its_required_list(tables: Tables) -> None:
     assert [(f.cause, f.confidence) for f in d.findings] == [("unknown", "low")]
 
 
+def test_a_start_slower_than_an_empty_cache_explains_is_no_clean_bill() -> None:
+    later = requests(60, 20, first=100, ttft_s=0.2, queue_s=0.0, cached_tokens=400)
+
+    def started(ttft_s: float) -> str:
+        first = requests(5, 5, ttft_s=ttft_s, queue_s=0.0, cached_tokens=0)
+        return str(run({"batches": decode(40), "requests": first + later, "events": event("ready", start=0)}).verdict)
+
+    assert [started(ttft_s) for ttft_s in (1.0, 2.0)] == ["healthy", "inconclusive"]
+
+
 @pytest.mark.parametrize(
     "symptom", ["memory leak", "the server hangs", "cache hit rate fell", "garbled output", "out of memory"]
 )

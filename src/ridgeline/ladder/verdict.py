@@ -24,6 +24,7 @@ AMPLE_POINTS: Final = 60  # fewer load points are too few for a change to have s
 PD_QUEUES: Final = ("bootstrap", "inflight", "prealloc")
 CREPT: Final = 1.4  # times the 95th percentile of the first third
 CREPT_REQUESTS: Final = 100
+SLOW_START: Final = 1.5  # times what an empty cache costs: too little for a cold start, too much for none
 PD_BACKLOG: Final = 10  # requests at once in one of these queues: something held them
 
 
@@ -40,9 +41,10 @@ def healthy(book: Book, asked: Asked, judged: Sequence[Judgement]) -> tuple[bool
     ]
     outcomes = book.ask("outcome_share", what="error")
     apart = [dict(book.ask("pd_queue", queue=q).statement.figures).get("peak") or 0 for q in PD_QUEUES]
+    cold = book.ask("cold_start_ratio")
     late, queued = book.ask("seconds", what="ttft_s", q=0.95), book.ask("slice_share", part="queue")
     waited = (late.value or 0) >= 1 and (queued.value or 0) >= 0.5
-    facts = (points, rates, queue, events, errors, peak, *worse, late, queued)
+    facts = (points, rates, queue, events, errors, peak, *worse, late, queued, cold)
     fates = outcomes.value is not None and outcomes.n >= 20
     # Where nobody says what is wrong, anything may be: how long requests take and how they end must both be seen.
     unseen = not fates if UNSEEN.intersection(asked.ladders) else asked.ladders == ("auto",) and not (fates and late.n)
@@ -55,6 +57,7 @@ def healthy(book: Book, asked: Asked, judged: Sequence[Judgement]) -> tuple[bool
         ("events", events.value == 0),
         ("unread-errors", errors.value == 0),
         ("worse", all(f.value is None or f.value < 1.5 for f in worse) and not crept(book.view)),
+        ("slow-start", cold.value is None or cold.value < SLOW_START),
         ("pd-queues", max(apart) < PD_BACKLOG),
         ("errors", outcomes.value is None or outcomes.value < 0.01),
         ("symptom-unseen", not unseen),
