@@ -8,11 +8,12 @@ from typing import Final
 
 from ridgeline.ladder.context import Context, answer
 from ridgeline.ladder.rank import STOPS
-from ridgeline.ladder.varying import PLACING, varies
+from ridgeline.ladder.varying import varies
 from ridgeline.model.diagnosis import Answer
 from ridgeline.model.fact import Missing, Statement
 from ridgeline.words.asks import filled
 from ridgeline.words.messages_en import MESSAGES
+from ridgeline.words.whatif import PLACING
 
 PROFILE: Final = (
     "only if it is still unexplained: POST /start_profile "
