@@ -60,7 +60,10 @@ def test_a_whole_file(tmp_path: Path, form: Callable[..., str], wide: bool) -> N
     records = [finished(f"r{i}", meta(f"r{i}", prompt_tokens=i)) if wide else short(i) for i in range(500)]
     path = tmp_path / "log"
     path.write_text(form(*records))
-    assert survey(path) == keys.Look(500, form is bare, not wide)
+    looks = list(survey(path))
+    assert sum(look.lines for look in looks) == 500
+    assert all(look.bare for look in looks) == (form is bare)
+    assert all(look.narrow for look in looks) == (not wide)
     reading, found, unread = rows_of_file(path)
     assert [(r["line"], r["rid"], r["prompt_tokens"]) for r in found] == [(i + 1, f"r{i}", i) for i in range(500)]
     assert (reading.lines, reading.understood, reading.unparsed, unread) == (500, 500, 0, [])

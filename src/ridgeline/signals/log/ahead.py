@@ -6,7 +6,7 @@ other threads run. Order is kept; an error is raised where the item would have b
 
 import queue
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import Final, TypeVar
 
 T = TypeVar("T")
@@ -20,7 +20,7 @@ class _End:
         self.error = error
 
 
-def ahead(source: Iterator[T], depth: int = 1) -> Iterator[T]:
+def ahead(source: Iterator[T], depth: int = 1) -> Generator[T, None, None]:
     """The items of `source`, made by another thread at most `depth` items ahead."""
     items: queue.Queue[T | _End] = queue.Queue(depth)
     stopped = threading.Event()

@@ -66,14 +66,14 @@ def json_rows(
 def plain(projected: pa.Table, narrow: bool = False) -> bool:
     """Whether every row is a received or finished record of one request: nothing to take apart or to look up.
 
-    Read by the narrow shape, no row may have a text either: only the wide one reads prompts.
+    Read by the narrow shape, no row may have a text either: only the wide one reads prompts. Its events are those two.
     """
     if narrow and projected["modality"].null_count < len(projected):
         return False
     event, rid = projected["event"], projected["rid"]
     if event.null_count or rid.null_count or any(pc.any(pc.starts_with(rid, mark)).as_py() for mark in "[{"):
         return False
-    return bool(pc.all(pc.is_in(event, pa.array(["received", "finished"]))).as_py() or not len(projected))
+    return narrow or bool(pc.all(pc.is_in(event, pa.array(["received", "finished"]))).as_py() or not len(projected))
 
 
 def _owned(table: pa.Table) -> pa.Table:

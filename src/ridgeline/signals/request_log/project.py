@@ -172,14 +172,15 @@ SELECT
 FROM parts
 """
 
-# The same columns where the records have no other keys; what is not here is null in WIDE_SQL too.
+# The same columns where the records have no other keys; what is not here is null in WIDE_SQL too. A record of another
+# event, or one that names its request elsewhere, has a null there: the wide shape reads it.
 NARROW_SQL: Final = """
 WITH parts AS (
     SELECT
         line,
         event,
         epoch(try_cast("timestamp" AS TIMESTAMP)) AS logged_ts,
-        coalesce(rid, obj.rid, out.meta_info.id) AS rid,
+        rid,
         obj,
         out.meta_info AS meta
     FROM request_log_records
@@ -188,9 +189,7 @@ SELECT
     line,
     CASE event
         WHEN 'request.received' THEN 'received'
-        WHEN 'request.received.openai' THEN 'received-openai'
         WHEN 'request.finished' THEN 'finished'
-        WHEN 'scheduler.status' THEN 'status'
     END AS event,
     rid,
     starts_with(rid, 'HEALTH_CHECK') AS probe,

@@ -31,6 +31,7 @@ Prepare = Callable[[duckdb.DuckDBPyConnection, I64, pa.Array, Reading], pa.Array
 ALL: Final = -1
 NEWLINE, ESCAPE = 0x0A, 0x1B
 CHUNK: Final = 32 * 1024 * 1024
+LOOKS: Final = 256  # blocks looked at ahead of what is read
 LARGE: Final = 1 << 20  # from here on a thread is worth its start
 SCAN_BYTES: Final = 8 * 1024 * 1024  # a plain file from this size on is handed to DuckDB whole
 
@@ -50,9 +51,7 @@ def read(blob: Blob, reading: Reading) -> Iterator[Rows]:
     with cursor() as con:
         done = 0
         if blob.path is not None and blob.plain and blob.path.stat().st_size >= SCAN_BYTES:
-            shape = survey(blob.path)
-            if shape.bare:
-                done = yield from _scanned(con, blob.path, shape.narrow, reading, memory)
+            done = yield from _scanned(con, blob.path, reading, memory)
         if done != ALL:
             yield from careful(con, blob, reading, memory, clock, done + 1)
     clock.say(reading)
@@ -99,12 +98,25 @@ def _pieces(blob: Blob, reading: Reading, start: int) -> Iterator[tuple[int, byt
 
 
 def _scanned(
-    con: duckdb.DuckDBPyConnection, path: Path, narrow: bool, reading: Reading, memory: Memory
+    con: duckdb.DuckDBPyConnection, path: Path, reading: Reading, memory: Memory
 ) -> Generator[Rows, None, int]:
-    """Rows of a file of bare JSON lines; returns ALL, or how many lines were read when something was not plain."""
+    """Rows of a file of bare JSON lines; returns ALL, or how many lines were read when something was not plain.
+
+    Another thread looks at the file's bytes just ahead: no row is handed on before all of its line was looked at.
+    """
+    looks = ahead(survey(path), LOOKS)
     done = 0
     try:
+        first = next(looks)
+        narrow, seen = first.narrow, first.lines
+        if not first.bare:
+            return done
         for batch in scan(con, path, narrow):
+            while seen < done + len(batch):
+                following = next(looks, None)
+                if following is None or not following.bare or (narrow and not following.narrow):
+                    return done
+                seen += following.lines
             if not plain(batch, narrow):
                 return done
             line = pa.array(np.arange(done + 1, done + 1 + len(batch)))
@@ -112,9 +124,11 @@ def _scanned(
             done += len(batch)
             reading.lines += len(batch)
             reading.understood += len(batch)
+        return ALL if seen + sum(one.lines for one in looks) == done else done
     except duckdb.Error:
         return done  # a line that is no JSON: the careful way says which, and keeps the rest
-    return ALL
+    finally:
+        looks.close()
 
 
 def _from_line(chunks: Iterator[tuple[int, bytes]], start: int) -> Iterator[tuple[int, bytes]]:

@@ -121,9 +121,8 @@ WIDE: Final[Shape] = {
 }
 # What a log at level 0 without metrics says. A chunk that has no other key of `WIDE` (`keys.narrow`) is read by this
 # shape at half the cost; keys whose last eight characters are those of one of these are here too.
-_NARROW_OBJ: Final = ("rid", "text", "modalities", "stream", "routed_dp_rank", "disagg_prefill_dp_rank")
+_NARROW_OBJ: Final = ("text", "modalities", "stream", "routed_dp_rank", "disagg_prefill_dp_rank")
 _NARROW_META: Final = (
-    "id",
     "finish_reason",
     "prompt_tokens",
     "completion_tokens",
