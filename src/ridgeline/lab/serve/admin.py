@@ -81,6 +81,7 @@ class Admin:
 
     async def metrics(self, request: web.Request) -> web.Response:
         """The exposition page."""
+        await self.front.counts.fold()
         counted = self.front.counts.counted(self.front.reports.gauges())
         body = page(sglang_metrics.families(self.front.host.server, counted))
         return web.Response(body=body.encode(), headers={"Content-Type": EXPOSITION})
@@ -171,8 +172,9 @@ class Admin:
         return web.json_response(switch.listed())
 
     async def lag(self, request: web.Request) -> web.Response:
-        """How late this process hands tokens over."""
-        open_now = {"open": self.running.world.open_requests, "handles": len(self.running.by_rid)}
+        """How late this process hands tokens over, and what it holds: requests, handles, tasks."""
+        open_now = {"open": self.running.world.open_requests, "handles": len(self.running.by_rid),
+                    "tasks": len(asyncio.all_tasks())}  # fmt: skip
         return web.json_response({"schema": "ridgeline.lab-lag/1", **self.running.lag(), **open_now})
 
 

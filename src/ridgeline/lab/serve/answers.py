@@ -1,27 +1,26 @@
 """Response bodies: OpenAI's chunks and objects, and SGLang's ``/generate`` records."""
 
-import json
 import time
 from collections.abc import Sequence
 from typing import Any
 
+import msgspec
+
 from ridgeline.lab.serve.hosts import MODEL
 from ridgeline.lab.serve.records import ENDED
-from ridgeline.lab.serve.text import start_of, word
+from ridgeline.lab.serve.text import word
 from ridgeline.lab.serve.world import Handle, World
 from ridgeline.sim.engine import params as p
 
 
-def said(world: World, handle: Handle, since: int, upto: int) -> str:
+def said(handle: Handle, since: int, upto: int) -> str:
     """The text of tokens ``since`` to ``upto`` (exclusive)."""
-    start = start_of(handle.asked.prompt, world.seed, handle.asked.choice)
-    return "".join(word(start, j)[1] for j in range(since, upto))
+    return "".join(word(handle.start, j)[1] for j in range(since, upto))
 
 
-def ids(world: World, handle: Handle) -> list[int]:
+def ids(handle: Handle) -> list[int]:
     """The token ids said so far."""
-    start = start_of(handle.asked.prompt, world.seed, handle.asked.choice)
-    return [word(start, j)[0] for j in range(handle.tokens)]
+    return [word(handle.start, j)[0] for j in range(handle.tokens)]
 
 
 def cached(world: World, handle: Handle) -> int:
@@ -81,9 +80,11 @@ def openai_head(handle: Handle, stream: bool) -> dict[str, Any]:
     }
 
 
-def openai_chunk(world: World, handle: Handle, since: int, upto: int, first: bool, last: bool) -> dict[str, Any]:
-    """One streamed piece of one choice."""
-    text = said(world, handle, since, upto)
+def openai_chunk(
+    world: World, handle: Handle, head: dict[str, Any], since: int, upto: int, first: bool, last: bool
+) -> dict[str, Any]:
+    """One streamed piece of one choice; ``head``: `openai_head`, the same for all pieces of a stream."""
+    text = said(handle, since, upto)
     ended = reason(world, handle) if last else None
     matched = 128009 if ended == "stop" else None
     choice: dict[str, Any] = {"index": handle.asked.choice}
@@ -92,7 +93,7 @@ def openai_chunk(world: World, handle: Handle, since: int, upto: int, first: boo
         choice |= {"delta": delta, "logprobs": None, "finish_reason": ended, "matched_stop": matched}
     else:
         choice |= {"text": text, "logprobs": None, "finish_reason": ended, "matched_stop": matched}
-    return openai_head(handle, True) | {"choices": [choice], "usage": None}
+    return head | {"choices": [choice], "usage": None}
 
 
 def openai_whole(world: World, handles: Sequence[Handle]) -> dict[str, Any]:
@@ -101,7 +102,7 @@ def openai_whole(world: World, handles: Sequence[Handle]) -> dict[str, Any]:
     for h in handles:
         ended = reason(world, h)
         choice: dict[str, Any] = {"index": h.asked.choice}
-        text = said(world, h, 0, h.tokens)
+        text = said(h, 0, h.tokens)
         if h.asked.endpoint.endswith("chat/completions"):
             choice["message"] = {"role": "assistant", "content": text, "reasoning_content": None, "tool_calls": None}
         else:
@@ -136,12 +137,12 @@ def generated(world: World, handle: Handle) -> dict[str, Any]:
     }
     if handle.done:
         meta["e2e_latency"] = world.now_s() - handle.asked.received_s
-    return {"text": said(world, handle, 0, handle.tokens), "output_ids": ids(world, handle), "meta_info": meta}
+    return {"text": said(handle, 0, handle.tokens), "output_ids": ids(handle), "meta_info": meta}
 
 
 def event(body: dict[str, Any]) -> bytes:
     """One server-sent event."""
-    return b"data: " + json.dumps(body, separators=(",", ":")).encode() + b"\n\n"
+    return b"data: " + msgspec.json.encode(body) + b"\n\n"
 
 
 DONE = b"data: [DONE]\n\n"

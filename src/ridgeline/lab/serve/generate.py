@@ -57,6 +57,7 @@ async def whole(running: Running, handles: Sequence[Handle]) -> tuple[int, str] 
 async def stream_openai(running: Running, response: web.StreamResponse, handle: Handle) -> None:
     """Write one choice as it comes; tokens of one moment go out in one piece."""
     world = running.world
+    head = answers.openai_head(handle, True)
     sent = 0
     first = True
     while True:
@@ -67,7 +68,7 @@ async def stream_openai(running: Running, response: web.StreamResponse, handle: 
             await response.write(answers.event({"error": answers.error_body(*error)}))
             return
         if handle.tokens > sent or handle.done:
-            chunk = answers.openai_chunk(world, handle, sent, handle.tokens, first, handle.done)
+            chunk = answers.openai_chunk(world, handle, head, sent, handle.tokens, first, handle.done)
             await response.write(answers.event(chunk))
             running.wrote(handle)
             sent, first = handle.tokens, False

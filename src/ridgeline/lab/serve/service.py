@@ -1,6 +1,7 @@
 """One running service: the world, its servers' reports, counts and logs, and the loop that moves it through time."""
 
 import asyncio
+import os
 import time
 from collections import deque
 from collections.abc import Mapping
@@ -114,7 +115,11 @@ class Running:
             if time.monotonic() - folded > FOLD_S:
                 folded = time.monotonic()
                 for front in self.fronts:
-                    front.counts.fold()
+                    front.counts.begin()
+            # one part per round: nobody's token waits for all of them
+            behind = next((front for front in self.fronts if front.counts.parts), None)
+            if behind is not None:
+                behind.counts.part()
             due = max(due + TICK_S, time.monotonic())
             await asyncio.sleep(max(0.0, due - time.monotonic()))
         for front in self.fronts:
@@ -132,16 +137,29 @@ class Running:
         front.write(end_lines(front.host, record))
 
     def lag(self) -> Mapping[str, float | int | None]:
-        """How late tokens were handed over, seconds, over the last ones written."""
+        """How late tokens were handed over, seconds, over the last ones written; and what the machine did meanwhile.
+
+        ``waited_s``: how long this process was ready and had no core (None where the system does not say).
+        """
+        machine = {"load_average": os.getloadavg()[0], "waited_s": waited_s(), "up_s": self.world.now_s()}
         seen = sorted(self.lags)
         if not seen:
-            return {"chunks": 0, "p50_s": None, "p99_s": None, "max_s": None}
+            return {"chunks": 0, "p50_s": None, "p99_s": None, "max_s": None, **machine}
         return {
+            **machine,
             "chunks": self.written,
             "p50_s": seen[len(seen) // 2],
             "p99_s": seen[min(len(seen) - 1, int(0.99 * len(seen)))],
             "max_s": seen[-1],
         }
+
+
+def waited_s() -> float | None:
+    """Seconds the main thread has waited for a core since it began (the second figure of Linux's schedstat)."""
+    try:
+        return int(Path("/proc/self/schedstat").read_text().split()[1]) / 1e9
+    except OSError:
+        return None
 
 
 def end_lines(host: Host, record: Request) -> list[Line]:

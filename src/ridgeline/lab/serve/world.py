@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ridgeline.lab.serve.asked import Asked
-from ridgeline.lab.serve.text import natural_length
+from ridgeline.lab.serve.text import natural_length, start_of
 from ridgeline.scenario.model import PS, Scenario, make
 from ridgeline.sim.engine import params as p
 from ridgeline.sim.service import Service
@@ -32,10 +32,15 @@ NEVER: Final = p.FOREVER - 1
 
 @dataclass
 class Handle:
-    """An open request. ``tokens``: out so far; ``due_ps``: when the newest was ready; ``row``: in the engine."""
+    """An open request.
+
+    ``out``: tokens it will have; ``start``: where in `words` its answer begins; ``tokens``: out so far;
+    ``due_ps``: when the newest was ready; ``row``: in the engine.
+    """
 
     asked: Asked
     out: int
+    start: int = 0
     row: int = -1
     tokens: int = 0
     due_ps: int = 0
@@ -103,7 +108,8 @@ class World:
         """Take a request in; it arrives at the moment it was received."""
         natural = natural_length(asked.prompt, self.seed, asked.choice)
         limit = asked.max_new_tokens or max(1, self.settings.context_length - len(asked.prompt) - 1)
-        handle = Handle(asked, limit if asked.ignore_eos else min(natural, limit))
+        start = start_of(asked.prompt, self.seed, asked.choice)
+        handle = Handle(asked, limit if asked.ignore_eos else min(natural, limit), start)
         self.waiting.append(handle)
         return handle
 
