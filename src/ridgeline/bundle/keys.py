@@ -57,8 +57,15 @@ MEMBER_SQL: Final = """
     WHERE r.rid IS NOT NULL OR o.origin NOT IN ('openai', 'received', 'span', 'time-stats', 'log')
 """
 
-# A trace's row may not know its server: the one server (of its role) that has the id is meant.
-HOMELESS_SQL: Final = "SELECT count(*) FROM said WHERE origin <> 'client' AND (server IS NULL OR role IS NULL)"
+# A trace's row may not know its server: the one server (of its role) that has the id is meant. Where no row knows one,
+# or all do, there is nothing to give.
+HOMELESS_SQL: Final = """
+    SELECT
+        coalesce(bool_or(server IS NULL) AND bool_or(server IS NOT NULL), FALSE)
+        OR coalesce(bool_or(role IS NULL) AND bool_or(role IS NOT NULL), FALSE)
+    FROM said
+    WHERE origin <> 'client'
+"""
 HOMES_SQL: Final = """
     CREATE OR REPLACE TEMP TABLE said AS
     WITH home AS (

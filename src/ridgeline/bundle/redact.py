@@ -241,6 +241,11 @@ def install(con: duckdb.DuckDBPyConnection, key: bytes | None) -> None:
         return scrubbed(text) if key is None else without_names(without_prompts(scrubbed(text)), key)
 
     con.create_function("clean_text", clean, ["VARCHAR"], "VARCHAR")
+    macros(con, key)
+
+
+def macros(con: duckdb.DuckDBPyConnection, key: bytes | None) -> None:
+    """What of `install` is of one connection: a cursor needs its own, beside the function that all share."""
     if key is None:
         con.execute("CREATE OR REPLACE TEMP MACRO hide(t) AS t")
         con.execute("CREATE OR REPLACE TEMP MACRO hide_list(l) AS l")

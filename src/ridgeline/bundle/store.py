@@ -3,6 +3,7 @@
 import gzip
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,13 +15,19 @@ from ridgeline.bundle.find import BUNDLE_SCHEMA, MANIFEST
 from ridgeline.bundle.place import placed
 from ridgeline.bundle.raw import literal
 from ridgeline.bundle.readin import Source
-from ridgeline.bundle.redact import install, key_id, load_key, redacted_sql, scrubbed, uninstall, without_prompts
+from ridgeline.bundle.redact import install, key_id, load_key, macros, redacted_sql, scrubbed, uninstall, without_prompts
 from ridgeline.bundle.view import View
 from ridgeline.model.errors import InputError
 from ridgeline.model.tables import TABLES
 from ridgeline.signals.stream import Blob
 
 ORDER: Final[dict[str, str]] = {"sources": "source", "requests": "request", "request_attrs": "source, line, name"}
+WIDEST: Final = "records"
+# Whether rows come in the order they are to be stored in: a sort of wide rows costs more than their writing.
+SORTED_SQL: Final = """
+    SELECT NOT coalesce(bool_or(request < before), FALSE)
+    FROM (SELECT request, lag(request) OVER () AS before FROM requests)
+"""
 
 
 def write_bundle(
@@ -55,7 +62,11 @@ def _fill(
     con.execute("SET threads = 1")
     install(con, key)
     try:
-        rows = {table: count for table in TABLES if (count := _write(con, table, tables))}
+        with ThreadPoolExecutor(1) as beside:  # a file each: the widest is written while the others are
+            widest = beside.submit(_write_alone, con.cursor(), key, WIDEST, tables)
+            counts = {table: _write(con, table, tables) for table in TABLES if table != WIDEST}
+            counts[WIDEST] = widest.result()
+        rows = {table: counts[table] for table in TABLES if counts[table]}
     except duckdb.IOException as e:
         reason = str(e).splitlines()[0][:200]
         raise InputError(f"the tables of the bundle cannot be written ({reason}); give another folder") from e
@@ -76,10 +87,17 @@ def _fill(
     return rows
 
 
+def _write_alone(con: duckdb.DuckDBPyConnection, key: bytes | None, table: str, folder: Path) -> int:
+    """`_write` on a connection of its own, whose macros are not there yet."""
+    macros(con, key)
+    return _write(con, table, folder)
+
+
 def _write(con: duckdb.DuckDBPyConnection, table: str, folder: Path) -> int:
     count = int(con.execute(f'SELECT count(*) FROM "{table}"').fetchall()[0][0])
     if count:
-        order = f" ORDER BY {ORDER[table]}" if table in ORDER else ""
+        stands = table == "requests" and con.execute(SORTED_SQL).fetchall()[0][0]
+        order = f" ORDER BY {ORDER[table]}" if table in ORDER and not stands else ""
         select = f'SELECT {redacted_sql(table, list(TABLES[table]))} FROM "{table}"{order}'
         path = literal(str(folder / f"{table}.parquet"))
         con.execute(f"COPY ({select}) TO {path} (FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 1)")
