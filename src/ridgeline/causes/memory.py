@@ -124,6 +124,7 @@ CAUSES: Final = (
             "queue.limit-rejected",
             "cache.eviction",
             "decode.batch-growth",
+            "fault.crash",
         ),
         remedies=(
             Remedy("mitigate-now", "restart in a quiet moment", None, True, "running requests and the cache"),

@@ -35,18 +35,36 @@ KINDS: Final = "SELECT DISTINCT kind FROM events ORDER BY kind"
 WATCHED: Final = "SELECT count(*) FROM sources WHERE kind IN ('log', 'text')"
 
 
+# What ended a process stands behind the line that says that it did: the exception at the end of the trace.
+RAISED: Final = """
+SELECT t.text FROM events c
+JOIN events t ON t.source = c.source AND t.line > c.line AND t.line <= c.line + $reach
+WHERE c.kind = 'crash' AND c.text = $shown AND t.kind = 'traceback' AND contains(t.text, ':')
+ORDER BY c.source, c.line, t.line LIMIT 1
+"""
+UNREAD_ERRORS: Final = "SELECT count(*) FROM unread WHERE severity IN ('error', 'fatal')"
+TRACE: Final = "Traceback (most recent call last):"
+TRACE_LINES: Final = 400
+
+
 def event_count(view: View, kinds: str, text: str | None = None) -> Fact:
     """Events of the given kinds (comma separated), of those whose text holds `text`; copies of ranks are folded."""
     wanted = kinds.split(",")
+    unread = view.one(UNREAD_ERRORS)[0] if kinds == "crash" else 0
     if not {kind for (kind,) in view.query(KINDS)}.intersection(wanted):
         watched = view.one(WATCHED)[0]
         if not watched:
             return lacking("log lines", HOW_LOG)
+        if unread:  # one of them may be the last word of a process
+            return lacking("what the unread error lines say", "ridgeline sources --unread")
         return found(view, 0, "events", watched, (), key="event_count.none", kinds=kinds, text="", requests=0)
     asked = {**bounds(view), "kinds": wanted, "text": text}
     hits, requests, first, last, value, shown, peer, watched, cites = view.one(COUNT, asked)
     if not watched and not hits:
         return lacking("log lines", HOW_LOG)
+    if shown and shown.endswith(TRACE):
+        raised = view.query(RAISED, {"shown": shown, "reach": TRACE_LINES})
+        shown = f"{shown.removesuffix(TRACE)}{raised[0][0]}" if raised else shown
     return found(
         view,
         hits,

@@ -6,6 +6,7 @@ from typing import Final
 
 from ridgeline.bundle.view import View
 from ridgeline.facts.change import change
+from ridgeline.facts.events import event_count
 from ridgeline.facts.make import bounds, found, lacking, restated, rounded
 from ridgeline.facts.memory import idle_usage, pool_tokens
 from ridgeline.facts.outputs import ENDED, ended_share
@@ -62,12 +63,15 @@ def unowned_share(view: View) -> Fact:
 
 
 def leaked(view: View) -> Fact:
-    """Whether KV stays locked that no request holds: at idle, or beyond all that those in flight could hold.
+    """Whether KV stays locked that no request holds: by the engine's own check, at idle, or beyond all that those in
+    flight could hold.
 
     Where neither is seen: each running request seems to hold twice what it did, though prompts and answers are as long
     as before.
     """
-    idle, unowned = idle_usage(view), unowned_share(view)
+    check, idle, unowned = event_count(view, "pool-leak-check"), idle_usage(view), unowned_share(view)
+    if check.value:
+        return restated(check, True, "", "leak.check")
     if idle.value is not None and idle.value >= 0.1:
         return restated(idle, True, "", "idle_usage")
     if unowned.value is not None and unowned.value >= 0.1:

@@ -50,8 +50,8 @@ CAUSES: Final[dict[str, str]] = {
         "Prefill takes {prefill_excess__ratio:.2f} times what it took for the same uncached tokens."
     ),
     "cause.prefill.cold-start": (
-        "The first requests after a boot take {cold_start_ratio__first:.3g} s to the first token, later ones "
-        "{cold_start_ratio__later:.3g} s."
+        "The first requests after a boot take {cold_start_ratio__ratio:.3g} times as long as later ones "
+        "({cold_start_ratio__first:.3g} s against {cold_start_ratio__later:.3g} s)."
     ),
     "cause.prefill.grammar": (
         "Structured-output requests wait for their grammar[[ ({grammar_wait__with_s:.3g} s with a grammar, "
@@ -99,7 +99,10 @@ CAUSES: Final[dict[str, str]] = {
         "{retractions__value:#request was|requests were} put back (retracted, or preempted in vLLM's word) and "
         "computed anew[[, within {retractions_per_min__span_s:.3g} s]]."
     ),
-    "cause.memory.leak": "The pool holds KV that no request owns: it is not given back.",
+    "cause.memory.leak": (
+        "The pool holds KV that no request owns: it is not given back[[ (the engine's own idle check: "
+        "{leaked__text})]]."
+    ),
     "cause.memory.oom-crash": (
         "An allocation failed[[: {allocation_failures__asked:#token} asked, {allocation_failures__free} free]][[ "
         "({allocation_failures__free_pages} pages of {allocation_failures__page})]][[, "

@@ -95,6 +95,7 @@ MEASURES: Final[dict[str, str]] = {
     "giant_prefill.zero": "no row of one-request prefill batches while others waited",
     "waits_behind_giants": "{behind} of {slow} slow starts overlap the prefill of one of {giants} giant prompts",
     "waits_behind_giants.zero": "no slow start overlaps the prefill of a giant prompt",
+    "cold_start_ratio.tokens": "first requests after the boot take {first:.3g} s for a token, later ones {later:.3g} s",
     "cold_start_ratio": "first requests after the boot take {first:.3g} s to the first token, later ones {later:.3g} s",
     "step_s": "a decode step takes {step:.3g} s at {running:.3g} running (median of {n})",
     "step_excess": "a decode step at {running:.3g} running takes {step:.3g} s, by the baseline's fit {expected:.3g} s",
@@ -179,6 +180,7 @@ MEASURES: Final[dict[str, str]] = {
         "pool {usage:.0%} full]]"
     ),
     "grammar.queue": "{queue:.3g} in the grammar queue (peak {peak:.3g}), {waiting:.3g} in the waiting queue",
+    "affected": "{hits} of {n:#request} were hit ({who})[[; what sets them apart: {value}]]",
     "class.best": (
         "{value}: {hits} of its {members} requests are slow (lift {lift:.3g}), {coverage:.0%} of the {slow} slow ones"
     ),
@@ -220,6 +222,7 @@ MEASURES: Final[dict[str, str]] = {
     "short_share.zero": "hardly an answer stops by itself after one or two tokens",
     "decode_demand": "{rate:.3g} requests/s of {length:.4g} output tokens each are asked for",
     "decode_demand.given": "{given:.4g} tokens/s are decoded",
+    "leak.check": "the engine's own idle check does not find all tokens of the pool: {text}",
     "leak.each": (
         "each running request seems to hold {now:.4g} tokens against {then:.4g} before ({ratio:.3g} times), though "
         "prompts and answers are no longer"

@@ -63,3 +63,16 @@ def test_any_order_of_such_lines_is_read_and_counted(parts: list[str]) -> None:
     reading, tables = tables_of("\n".join([TRACE[0], *parts, ""]))
     assert reading.lines == reading.blank + reading.understood + reading.unparsed
     assert len(tables["events"]) <= reading.understood
+
+
+def test_the_idle_check_that_ends_a_scheduler_is_a_line_of_its_own() -> None:
+    check = "ValueError: token_to_kv_pool_allocator memory leak detected! full_available_size=10, full_evictable_size=5"
+    text = [
+        "[2026-11-30 03:41:00 TP3] Scheduler hit an exception: Traceback (most recent call last):",
+        *TRACE[1:6],
+        check,
+    ]
+    _, tables = tables_of("\n".join([*text, ""]))
+    kinds = {event["kind"]: event for event in tables["events"]}
+    assert set(kinds) == {"crash", "traceback", "pool-leak-check"}
+    assert kinds["pool-leak-check"]["text"] == check and kinds["pool-leak-check"]["line"] == 7

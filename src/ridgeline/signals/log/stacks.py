@@ -24,6 +24,7 @@ INSIDE: Final = re.compile(r"^(?:\s+\S|\s*[~^]+\s*$|\s*\[Previous line repeated|
 CHAINED: Final = re.compile(r"^(?:During handling of the above exception|The above exception was the direct cause)")
 NAMES: Final = r"(?:Error|Exception|Interrupt|Exit|Timeout|Dead|Warning|Full|Empty)"
 FINAL: Final = re.compile(r"^[ |]*((?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*" + NAMES + r")(?:: |:?$)")
+LEAK: Final = re.compile(r"(?:memory|pool) leak detected")
 TEXT_CHARS: Final = 500
 
 
@@ -85,6 +86,8 @@ def _continue(
     if FINAL.match(text):
         understood[i] = True
         rows.append(_row(lines, i, reading, text, stack.frame))
+        if LEAK.search(text):  # raised by the engine's own idle check: also the line that says what is missing
+            rows.append(event(lines, i, reading, "pool-leak-check", {"frame": stack.frame or None}, "error"))
     elif stack.frame:
         rows.append(_row(lines, stack.first, reading, "", stack.frame))
     del stacks[logger]
