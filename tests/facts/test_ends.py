@@ -4,7 +4,7 @@ from ridgeline.bundle.view import view_of
 from ridgeline.facts.events import event_count
 from ridgeline.facts.leak import leaked
 from tests.causes.cases import events
-from tests.causes.rows import event, join
+from tests.causes.rows import event, join, sources
 
 CRASH = "Scheduler hit an exception: Traceback (most recent call last):"
 
