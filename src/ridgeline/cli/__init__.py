@@ -89,6 +89,16 @@ def _standard_input_last(arguments: list[str]) -> list[str]:
     return [*(a for a in arguments if a != "-"), "--", "-"]
 
 
+def _said_in_english() -> None:
+    """One line for everything that was said in English because the language asked for lacks it."""
+    catalogue = sys.modules.get("ridgeline.words.catalogue")
+    if catalogue is None:
+        return  # a verb that says nothing has not loaded it
+    for lang in catalogue.CATALOGUES:
+        if lacks := catalogue.in_english(lang):
+            print(f"ridgeline: {catalogue.say('report.lacks', {'texts': len(lacks)}, lang)}", file=sys.stderr)
+
+
 def main(arguments: list[str] | None = None) -> None:
     """Run one verb and leave with its exit status; errors raised on purpose are one line on standard error."""
     for stream in (sys.stdout, sys.stderr):
@@ -98,6 +108,7 @@ def main(arguments: list[str] | None = None) -> None:
         given = _standard_input_last(sys.argv[1:] if arguments is None else arguments)
         status = build()(given, result_action="return_value", exit_on_error=False, print_error=False)
         sys.stdout.flush()
+        _said_in_english()
     except CycloptsError as e:
         verb = next((f"{v} " for _, v, _, _ in VERBS if v in given[:1]), "")
         print(f"ridgeline: {' '.join(str(e).split())} (see ridgeline {verb}--help)", file=sys.stderr)

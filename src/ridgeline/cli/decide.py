@@ -28,6 +28,7 @@ def decide(
     label: tuple[str, ...] = (),
     tz: str | None = None,
     year: int | None = None,
+    lang: Literal["en", "zh"] = "en",
     format: Literal["text", "json", "md"] = "text",
     quiet: bool = False,
 ) -> int:
@@ -64,6 +65,8 @@ def decide(
         Zone of log times that name none, such as Asia/Shanghai or +08:00.
     year
         Year of log times that name none.
+    lang
+        Language of the diagnosis' sentences: en or zh.
     format
         text for a terminal, json for programs, md for a ticket.
     quiet
@@ -100,10 +103,10 @@ def decide(
         for folder in kept:
             keep(folder, told, to_contract(found))
         if not quiet and format == "json":
-            whole: dict[str, Any] = {**(told or nothing(found)), "diagnosis": to_contract(found)}
+            whole: dict[str, Any] = {**(told or nothing(found)), "diagnosis": to_contract(found, lang)}
             print(json.dumps(whole, indent=1, ensure_ascii=False, allow_nan=False))
         elif not quiet:
-            show(found, view, format, "en")
+            show(found, view, format, lang)
             print(said(decision, format))
             for folder in kept:
                 print(f"{folder / 'decision.json'}: written")

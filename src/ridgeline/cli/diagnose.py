@@ -24,8 +24,9 @@ def diagnose(
     label: tuple[str, ...] = (),
     tz: str | None = None,
     year: int | None = None,
+    on: str | None = None,
     fail_on: Level = "low",
-    lang: str = "en",
+    lang: Literal["en", "zh"] = "en",
     format: Format = "text",
     quiet: bool = False,
 ) -> int:
@@ -51,10 +52,12 @@ def diagnose(
         Zone of log times that name none, such as Asia/Shanghai or +08:00; also of --from, --to and --baseline.
     year
         Year of log times that name none.
+    on
+        local-ray, or ray://HOST:PORT: raw sources are read by tasks of that cluster (ray extra).
     fail_on
         Exit 2 only for a finding of at least this confidence.
     lang
-        Language of the sentences.
+        Language of the sentences: en or zh.
     format
         text for a terminal, json for programs, md for a ticket.
     quiet
@@ -64,7 +67,7 @@ def diagnose(
     from ridgeline.cli.moments import windows_of
     from ridgeline.ladder.diagnose import diagnose as run
 
-    with watched(sources, for_=for_, label=label, tz=tz, year=year, quiet=quiet) as view:
+    with watched(sources, for_=for_, label=label, tz=tz, year=year, quiet=quiet, on=on) as view:
         incident, good = windows_of(view, from_, to, baseline, tz, sources)
         diagnosis = run(view, symptom, incident=incident, baseline=good, sources=sources)
         if not quiet:

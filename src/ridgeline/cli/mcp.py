@@ -100,12 +100,13 @@ def tools(roots: Sequence[Path], hosts: Sequence[str]) -> list[Callable[..., str
 
     def show(
         evidence: str, sources: list[str], symptom: str = "auto", baseline: str | None = None, from_: str | None = None,
-        to: str | None = None, tz: str | None = None, lines: int = 20,
+        to: str | None = None, tz: str | None = None, lines: int = 20, lang: str = "en",
     ) -> str:  # fmt: skip
         """One piece of evidence (such as E3) computed again, with its source lines; options as given to diagnose."""
         return run(
             "show", word(evidence), *within(sources), *option("symptom", symptom), *option("baseline", baseline),
             *option("from", from_), *option("to", to), *option("tz", tz), *option("lines", str(min(lines, 100))),
+            *option("lang", lang),
         )  # fmt: skip
 
     def request(rid: str, sources: list[str], tz: str | None = None) -> str:
@@ -120,9 +121,9 @@ def tools(roots: Sequence[Path], hosts: Sequence[str]) -> list[Callable[..., str
         """What a prefix cache could reuse, and what was lost to which reason."""
         return run("prefix", *within(sources), *option("tz", tz))
 
-    def causes(cause: str | None = None) -> str:
+    def causes(cause: str | None = None, lang: str = "en") -> str:
         """The closed list of causes, one layer of it, or one cause with its signs, twins and remedies."""
-        return run("causes", *([word(cause)] if cause else []))
+        return run("causes", *([word(cause)] if cause else []), *option("lang", lang))
 
     def compare(
         incident: str, after: str, baseline: str | None = None, slo: str | None = None, tz: str | None = None

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ridgeline.report.page.content import Page
 
 Theme = Literal["light", "dark"]
+Lang = Literal["en", "zh"]
 MOST_BYTES: Final = 3_000_000
 
 
@@ -36,7 +37,7 @@ def report(
     tz: str | None = None,
     year: int | None = None,
     keep_text: bool = False,
-    lang: str = "en",
+    lang: Lang = "en",
     format: Literal["text", "json", "md"] = "text",
     quiet: bool = False,
 ) -> int:
@@ -77,7 +78,7 @@ def report(
     keep_text
         Leave ids and names of raw sources readable; otherwise they are hashed as in a bundle.
     lang
-        Language of the page: en. (zh has its words for the page, not yet for the diagnosis' sentences.)
+        Language of the page: en or zh.
     format
         How to print what was written.
     quiet
@@ -88,12 +89,8 @@ def report(
     from ridgeline.cli.moments import windows_of
     from ridgeline.cli.stored import answered, as_stored, decision_of
     from ridgeline.ladder.diagnose import diagnose
-    from ridgeline.model.errors import InputError
-    from ridgeline.words.catalogue import CATALOGUES
 
     _check(output, picture, pictures)
-    if lang not in CATALOGUES:
-        raise InputError(f"--lang {lang}: give one of {', '.join(CATALOGUES)}")
     with watched(sources, for_=for_, label=label, tz=tz, year=year, quiet=quiet) as view:
         if not keep_text and not is_stored(sources):
             hide_names(view)

@@ -30,7 +30,7 @@ def show(
     year: int | None = None,
     lines: int = MOST_LINES,
     keep_text: bool = False,
-    lang: str = "en",
+    lang: Literal["en", "zh"] = "en",
     format: Literal["text", "json", "md"] = "text",
     quiet: bool = False,
 ) -> int:
@@ -61,7 +61,7 @@ def show(
     keep_text
         Leave prompts in the printed lines; secrets are cut out either way.
     lang
-        Language of the sentences.
+        Language of the sentences: en or zh.
     format
         How to print.
     quiet
@@ -141,7 +141,8 @@ def _print(
     statement = plain(say(told.statement.key, dict(told.statement.figures), lang), 2000)
     if format == "json":
         answer: dict[str, Any] = {
-            "schema": "ridgeline.evidence/1", "evidence": name, "statement": statement, "measure": told.measure,
+            "schema": "ridgeline.evidence/1", "lang": lang, "evidence": name, "statement": statement,
+            "measure": told.measure,
             "args": dict(told.args), "value": told.value, "again": again.value, "unit": told.unit, "rows": told.n,
             "sources": list(told.sources),
             "lines": [{"source": path, "line": number, "text": text} for path, number, text in shown],
@@ -151,6 +152,7 @@ def _print(
     arguments = ", ".join(f"{k}={v}" for k, v in told.args)
     escape = markdown if format == "md" else plain
     print(f"{name}  {escape(statement, 2000)}")
-    print(f"  {told.measure}({arguments}) = {value_of(told)}, again {value_of(again)}, over {told.n} rows")
+    figures = {"value": value_of(told, lang), "again": value_of(again, lang), "n": told.n}
+    print(f"  {told.measure}({arguments}) = {say('report.again', figures, lang)}")
     for path, number, text in shown:
         print(f"  {escape(path)}{'' if number is None else f':{number}'}: {escape(text)}")

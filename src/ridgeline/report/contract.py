@@ -10,15 +10,19 @@ from typing import Any, Final
 from ridgeline.model.cause import Remedy
 from ridgeline.model.diagnosis import Answer, Coverage, Diagnosis, Finding, Window
 from ridgeline.model.fact import Fact, Missing, Statement
-from ridgeline.words.catalogue import say
+from ridgeline.words.catalogue import say, text_in
 
 SCHEMA: Final = "ridgeline.diagnosis/1"
 
 
 def to_contract(d: Diagnosis, lang: str = "en") -> dict[str, Any]:
-    """The whole diagnosis as plain dicts, lists, strings and finite numbers, keys in the contract's order."""
+    """The whole diagnosis as plain dicts, lists, strings and finite numbers, keys in the contract's order.
+
+    Sentences are in `lang`, which is stated; ids, flags, figures and literal commands are the same in every language.
+    """
     return {
         "schema": SCHEMA,
+        "lang": lang,
         "verdict": d.verdict,
         "symptom": d.symptom,
         "summary": _say(d.summary, lang),
@@ -29,7 +33,7 @@ def to_contract(d: Diagnosis, lang: str = "en") -> dict[str, Any]:
         "ruled_out": {cause: list(ids) for cause, ids in d.ruled_out},
         "representatives": [{"rid": rid, "twin": twin} for rid, twin in d.representatives],
         "coverage": [_coverage(c) for c in d.coverage],
-        "next": list(d.next),
+        "next": [text_in(step, lang) for step in d.next],
     }
 
 
@@ -64,20 +68,20 @@ def _finding(f: Finding, lang: str) -> dict[str, Any]:
         "because_of": f.because_of,
         "evidence": list(f.evidence),
         "ruled_out": list(f.ruled_out),
-        "remedies": [_remedy(r) for r in f.remedies],
+        "remedies": [_remedy(r, lang) for r in f.remedies],
         "source_entry": list(f.source_entry),
         "route": f.route,
     }
 
 
-def _remedy(r: Remedy) -> dict[str, Any]:
+def _remedy(r: Remedy, lang: str) -> dict[str, Any]:
     return {
         "kind": r.kind,
-        "action": r.action,
+        "action": text_in(r.action, lang),
         "flag": r.flag,
         "needs_restart": r.needs_restart,
-        "loses": r.loses,
-        "risk": r.risk,
+        "loses": None if r.loses is None else text_in(r.loses, lang),
+        "risk": text_in(r.risk, lang),
     }
 
 
@@ -89,12 +93,12 @@ def _answer(a: Answer, lang: str) -> dict[str, Any]:
         "answer": _say(a.answer, lang),
         "evidence": list(a.evidence),
         "ruled_out": list(a.ruled_out),
-        "missing": _missing(a.missing),
+        "missing": _missing(a.missing, lang),
     }
 
 
-def _missing(missing: Sequence[Missing]) -> list[dict[str, str]]:
-    return [{"signal": m.signal, "how": m.how} for m in missing]
+def _missing(missing: Sequence[Missing], lang: str) -> list[dict[str, str]]:
+    return [{"signal": text_in(m.signal, lang), "how": text_in(m.how, lang)} for m in missing]
 
 
 def _fact(fact: Fact, lang: str) -> dict[str, Any]:

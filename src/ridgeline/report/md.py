@@ -6,18 +6,20 @@ from ridgeline.model.diagnosis import Diagnosis
 from ridgeline.model.fact import Statement
 from ridgeline.report.escape import markdown
 from ridgeline.report.missing import death_first, missing_of
-from ridgeline.words.catalogue import say
+from ridgeline.words.catalogue import say, text_in
 
 MOST_LINES: Final = 25
+UNDER: Final = {"en": ("under 1%", "over 99%"), "zh": ("不到 1%", "超过 99%")}  # "<" would begin a tag
 
 
 def render(d: Diagnosis, lang: str = "en") -> str:
     """Verdict, findings, rungs, what is ruled out and missing, next steps; the least needed lines go first."""
-    lines = [f"**{d.verdict}**: {_text(d.summary, lang)}"]
+    lines = [f"**{say(f'page.verdict.{d.verdict}', {}, lang)}**: {_text(d.summary, lang)}"]
     for f in death_first(d)[:3]:
         lines.append(f"- `{f.cause}` ({say(f'confidence.{f.confidence}', {}, lang)}): {_text(f.statement, lang)}")
         lines += [
-            f"  - {say(f'remedy.{r.kind}', {}, lang)}: {markdown(r.action)}" + (f" `{r.flag}`" if r.flag else "")
+            f"  - {say(f'remedy.{r.kind}', {}, lang)}: {markdown(text_in(r.action, lang))}"
+            + (f" `{r.flag}`" if r.flag else "")
             for r in f.remedies[:2]
         ]
     rungs = [
@@ -30,7 +32,7 @@ def render(d: Diagnosis, lang: str = "en") -> str:
     lacks = [m for m, _ in missing_of(d) if m.how not in asked][:3]
     missing = [say("md.missing", {"signal": m.signal, "how": m.how}, lang) for m in lacks]
     steps = [
-        say("md.next", {"step": f"`{step}`" if step.startswith("ridgeline ") else markdown(step)}, lang)
+        say("md.next", {"step": f"`{step}`" if step.startswith("ridgeline ") else markdown(text_in(step, lang))}, lang)
         for step in d.next[:2]
     ]
     unread = [f"{c.source} {c.unparsed}" for c in sorted(d.coverage, key=lambda c: -c.unparsed) if c.unparsed]
@@ -55,4 +57,4 @@ def _ruled(d: Diagnosis, lang: str) -> list[str]:
 
 def _text(statement: Statement, lang: str) -> str:
     said = say(statement.key, dict(statement.figures), lang)
-    return markdown(said.replace("<1%", "under 1%").replace(">99%", "over 99%"), 400)
+    return markdown(said.replace("<1%", UNDER[lang][0]).replace(">99%", UNDER[lang][1]), 400)

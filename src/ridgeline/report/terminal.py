@@ -6,7 +6,7 @@ from typing import Final
 
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from ridgeline.model.cause import Remedy
@@ -15,7 +15,7 @@ from ridgeline.model.fact import Fact, Statement
 from ridgeline.model.picture import Strip, Timeline
 from ridgeline.report.escape import plain
 from ridgeline.report.missing import death_first, missing_of
-from ridgeline.words.catalogue import say
+from ridgeline.words.catalogue import SEMICOLON, name_in, say, text_in
 from ridgeline.words.messages_en import MESSAGES
 
 BARS: Final = "▁▂▃▄▅▆▇█"
@@ -41,7 +41,7 @@ def render(
         _ruled_out(diagnosis, lang),
         _missing(diagnosis, lang),
         _strips(strips, lang),
-        _timelines(timelines),
+        _timelines(timelines, lang),
         _coverage(diagnosis, lang),
         _next(diagnosis, lang),
     ):
@@ -50,12 +50,18 @@ def render(
             console.print()
 
 
+def _columns(heads: Sequence[str]) -> list[Column]:
+    """Columns that wrap whatever has no blank to wrap at: Chinese, and long flags."""
+    return [Column(head, overflow="fold") for head in heads]
+
+
 def _text(statement: Statement, lang: str) -> str:
     return plain(say(statement.key, dict(statement.figures), lang), 2000)
 
 
 def _head(d: Diagnosis, lang: str) -> RenderableType:
-    line = Text.assemble((d.verdict, VERDICT_STYLE[d.verdict]), ("  " + _text(d.summary, lang), "bold"))
+    verdict = say(f"page.verdict.{d.verdict}", {}, lang)
+    line = Text.assemble((verdict, VERDICT_STYLE[d.verdict]), ("  " + _text(d.summary, lang), "bold"))
     if d.incident is None:
         return line
     told = {"from": _clock(d.incident.from_ts), "to": _clock(d.incident.to_ts), "how": d.how, "since": None}
@@ -76,7 +82,7 @@ def _finding(f: Finding, lang: str) -> RenderableType:
     if f.because_of is not None:
         lines.append(Padding(Text(say("report.follows", {"cause": f.because_of}, lang)), (0, 0, 0, 2)))
     if f.caps:
-        why = say("report.caps", {"why": "; ".join(cap_in_words(cap, lang) for cap in f.caps)}, lang)
+        why = say("report.caps", {"why": SEMICOLON[lang].join(cap_in_words(cap, lang) for cap in f.caps)}, lang)
         lines.append(Padding(Text(plain(why), style="bright_black"), (0, 0, 0, 2)))
     lines += [Padding(_remedy(r, lang), (0, 0, 0, 2)) for r in f.remedies]
     return Group(*lines)
@@ -91,7 +97,7 @@ def cap_in_words(cap: str, lang: str = "en") -> str:
 
 
 def _remedy(r: Remedy, lang: str) -> Text:
-    words = Text.assemble((f"{say(f'remedy.{r.kind}', {}, lang)}: ", "bold"), plain(r.action))
+    words = Text.assemble((f"{say(f'remedy.{r.kind}', {}, lang)}: ", "bold"), plain(text_in(r.action, lang)))
     if r.flag:
         words.append(f"  {r.flag}", "cyan")
     restart = say("report.restart", {}, lang) if r.needs_restart else None
@@ -103,7 +109,7 @@ def _remedy(r: Remedy, lang: str) -> Text:
 
 def _ladder(d: Diagnosis, lang: str) -> RenderableType:
     heads = [say(f"report.{name}", {}, lang) for name in ("rung", "state", "answer")]
-    table = Table(*heads, box=None, padding=(0, 1), header_style="bold", title_justify="left")
+    table = Table(*_columns(heads), box=None, padding=(0, 1), header_style="bold", title_justify="left")
     for a in d.ladder:
         words = Text(_text(a.question, lang), style="bright_black")
         words.append("\n" + _text(a.answer, lang), "default")
@@ -119,9 +125,10 @@ def _missing(d: Diagnosis, lang: str) -> RenderableType | None:
     if not lacks:
         return None
     heads = [say(f"report.{name}", {}, lang) for name in ("missing", "how", "for")]
-    table = Table(*heads, box=None, padding=(0, 1), header_style="bold")
+    table = Table(*_columns(heads), box=None, padding=(0, 1), header_style="bold")
     for m, rungs in lacks:
-        table.add_row(Text(plain(m.signal), style="yellow"), plain(m.how), Text(", ".join(rungs), style="bright_black"))
+        signal, how = plain(text_in(m.signal, lang)), plain(text_in(m.how, lang))
+        table.add_row(Text(signal, style="yellow"), how, Text(", ".join(rungs), style="bright_black"))
     return table
 
 
@@ -131,7 +138,7 @@ def _evidence(d: Diagnosis, lang: str) -> RenderableType | None:
     if not shown:
         return None
     heads = [say(f"report.{name}", {}, lang) for name in ("evidence", "value", "what", "from")]
-    table = Table(*heads, box=None, padding=(0, 1), header_style="bold")
+    table = Table(*_columns(heads), box=None, padding=(0, 1), header_style="bold")
     for name, fact in shown:
         cites = ", ".join(plain(s, 60) for s in fact.sources[:3]) + (" …" if len(fact.sources) > 3 else "")
         table.add_row(name, value_of(fact, lang), _text(fact.statement, lang), Text(cites, style="bright_black"))
@@ -191,30 +198,30 @@ def bar(t: Timeline, total_s: float, width: int = 60) -> Text:
     return out
 
 
-def timelines(bars: Sequence[Timeline]) -> RenderableType:
+def timelines(bars: Sequence[Timeline], lang: str = "en") -> RenderableType:
     """Bars of several requests on one scale, each with its figures and stage times below."""
     longest = max((t.total_s or 0.0 for t in bars), default=0.0) or 1.0
     lines: list[RenderableType] = []
     for t in bars:
         head = Text.assemble(
-            (plain(t.rid, 60), "bold"), f"  {t.label}  ", *(f"{k} {plain(v, 40)}  " for k, v in t.facts)
+            (plain(t.rid, 60), "bold"), f"  {name_in(t.label, lang)}  ", *(f"{k} {plain(v, 40)}  " for k, v in t.facts)
         )
         lines += [head, Padding(bar(t, longest), (0, 0, 0, 2))]
-        stages = "  ".join(f"{s.stage} {s.end_s - s.start_s:.3f} s" for s in t.segments)
+        stages = "  ".join(f"{name_in(s.stage, lang)} {s.end_s - s.start_s:.3f} s" for s in t.segments)
         lines.append(Padding(Text(stages, style="bright_black"), (0, 0, 0, 2)))
-        lines += [Padding(Text(plain(m), style="yellow"), (0, 0, 0, 2)) for m in t.missing]
+        lines += [Padding(Text(plain(text_in(m, lang)), style="yellow"), (0, 0, 0, 2)) for m in t.missing]
     return Group(*lines)
 
 
-def _timelines(bars: Sequence[Timeline]) -> RenderableType | None:
-    return timelines(bars) if bars else None
+def _timelines(bars: Sequence[Timeline], lang: str) -> RenderableType | None:
+    return timelines(bars, lang) if bars else None
 
 
 def _coverage(d: Diagnosis, lang: str) -> RenderableType | None:
     if not d.coverage:
         return None
     heads = [say(f"report.{name}", {}, lang) for name in ("read", "as", "rows", "unread", "notes")]
-    table = Table(*heads, box=None, padding=(0, 1), header_style="bold")
+    table = Table(*_columns(heads), box=None, padding=(0, 1), header_style="bold")
     for c in d.coverage:
         notes = Text("\n".join(plain(n.removeprefix(f"{c.source}: ")) for n in c.notes), style="bright_black")
         unread = Text(str(c.unparsed), style="yellow" if c.unparsed else "default")
@@ -225,7 +232,7 @@ def _coverage(d: Diagnosis, lang: str) -> RenderableType | None:
 def _next(d: Diagnosis, lang: str) -> RenderableType | None:
     if not d.next:
         return None
-    steps = (Padding(Text(plain(step, 2000)), (0, 0, 0, 2)) for step in d.next)
+    steps = (Padding(Text(plain(text_in(step, lang), 2000)), (0, 0, 0, 2)) for step in d.next)
     return Group(Text(say("report.next", {}, lang), style="bold"), *steps)
 
 

@@ -4,7 +4,10 @@ Templates are `str.format` templates with two additions. `[[…]]` is said only 
 sentence that lacks a figure leaves its part out. `{n:#request}` counts: "1 request", "2 requests" (a word with a
 plural of its own is given as `{n:#batch|batches}`). `{what:word}` says an identifier such as `ttft_s` in words, and a
 comma-separated list of them; `{q:quantile}` says 0.5 as "median"; `{ids:each guard.*}` says the entry of each id
-of a list `a|b`. A separator that stands first in its clause, because what came before it was left out, goes too.
+of a list `a|b`; `{how:phrase}` says a text that is itself written in English in this language. A separator that stands
+first in its clause, because what came before it was left out, goes too.
+
+An entry that a language lacks is said in English; `in_english` tells which, so that a program can say so once.
 """
 
 import re
@@ -14,14 +17,20 @@ from typing import Any, Final
 
 from ridgeline.words.messages_en import MESSAGES as EN
 from ridgeline.words.messages_words_en import WORDS as EN_WORDS
+from ridgeline.words.messages_words_zh import WORDS as ZH_WORDS
+from ridgeline.words.messages_zh import MESSAGES as ZH
+from ridgeline.words.phrases import known, phrase
 
-CATALOGUES: Final[dict[str, Mapping[str, str]]] = {"en": EN}
-WORDS: Final[dict[str, Mapping[str, str]]] = {"en": EN_WORDS}
-NOT_MEASURED: Final = {"en": "not measured"}
-YES_NO: Final = {"en": ("yes", "no")}
-OR: Final = {"en": " or "}
-MEDIAN: Final = {"en": "median"}
-QUANTILE: Final = {"en": "{:.3g} % quantile"}
+CATALOGUES: Final[dict[str, Mapping[str, str]]] = {"en": EN, "zh": ZH}
+WORDS: Final[dict[str, Mapping[str, str]]] = {"en": EN_WORDS, "zh": ZH_WORDS}
+NOT_MEASURED: Final = {"en": "not measured", "zh": "未测量"}
+YES_NO: Final = {"en": ("yes", "no"), "zh": ("是", "否")}
+COMMA: Final = {"en": ", ", "zh": "、"}
+OR: Final = {"en": " or ", "zh": "或"}
+SEMICOLON: Final = {"en": "; ", "zh": "；"}
+MEDIAN: Final = {"en": "median", "zh": "中位数"}
+QUANTILE: Final = {"en": "{:.3g} % quantile", "zh": "{:.3g} % 分位数"}
+_ENGLISH: Final[dict[str, set[str]]] = {}  # language → entries and texts it lacked so far, in this process
 OPTIONAL: Final = re.compile(r"\[\[(.*?)\]\]", re.DOTALL)
 LEADING: Final = re.compile(r"(^|[(:：（])[;,；，](?:\s+|(?<=[；，]))")
 EMPTY: Final = re.compile(r"; of (?:TTFT|E2E):(?=[;)])")
@@ -46,6 +55,8 @@ class _Number:
 
     def __format__(self, spec: str) -> str:
         v = self.value
+        if spec in ("word", "phrase"):
+            return _plain(v)
         if spec == "quantile":
             return MEDIAN[self.lang] if v == 0.5 else QUANTILE[self.lang].format(100 * v)
         if spec.startswith("#"):
@@ -66,13 +77,16 @@ class _Text:
 
     def __format__(self, spec: str) -> str:
         if spec.startswith("each "):
-            entries, pattern = CATALOGUES[self.lang], spec[5:]
-            return "; ".join(entries.get(pattern.replace("*", name), name) for name in self.value.split("|"))
+            keys = {name: spec[5:].replace("*", name) for name in self.value.split("|")}
+            said = [entry(key, self.lang) if key in EN else name for name, key in keys.items()]
+            return SEMICOLON[self.lang].join(said)
+        if spec == "phrase":
+            return phrase(self.value, self.lang)
         if spec != "word":
             return format(self.value, spec)
         known = WORDS[self.lang]
         said = [known.get(name.strip(), name.strip().replace("_", " ")) for name in self.value.split(",")]
-        return said[0] if len(said) == 1 else ", ".join(said[:-1]) + OR[self.lang] + said[-1]
+        return said[0] if len(said) == 1 else COMMA[self.lang].join(said[:-1]) + OR[self.lang] + said[-1]
 
 
 def say(key: str, figures: Mapping[str, Any], lang: str = "en") -> str:
@@ -80,9 +94,44 @@ def say(key: str, figures: Mapping[str, Any], lang: str = "en") -> str:
 
     Raises KeyError for a key or a figure the catalogue does not know: a mistake of ours that the tests look for.
     """
-    template = OPTIONAL.sub(lambda part: part[1] if _known(part[1], figures) else "", CATALOGUES[lang][key])
+    template = OPTIONAL.sub(lambda part: part[1] if _known(part[1], figures) else "", _fitting(key, figures, lang))
     template = LEADING.sub(lambda m: f"{m[1]} " if m[1] == ":" else m[1], EMPTY.sub("", template))
     return template.format_map({name: _shown(value, lang) for name, value in figures.items()})
+
+
+def entry(key: str, lang: str) -> str:
+    """The template of a catalogue's entry, in English where the language lacks it. Raises KeyError for no such key."""
+    template = CATALOGUES[lang].get(key)
+    if template is None:
+        template = EN[key]
+        _ENGLISH.setdefault(lang, set()).add(key)
+    return template
+
+
+def _fitting(key: str, figures: Mapping[str, Any], lang: str) -> str:
+    """The entry; in English where the language's asks for a figure that this statement does not carry."""
+    template = entry(key, lang)
+    if lang == "en" or names_of(template) <= figures.keys():
+        return template
+    _ENGLISH.setdefault(lang, set()).add(key)
+    return EN[key]
+
+
+def text_in(text: str, lang: str) -> str:
+    """A text of a cause, a remedy or a next step in that language, in English where the language lacks it."""
+    if not known(text, lang):
+        _ENGLISH.setdefault(lang, set()).add(text)
+    return phrase(text, lang)
+
+
+def name_in(name: str, lang: str) -> str:
+    """The label of a series, stage or side in that language; its own name where the catalogue has none."""
+    return CATALOGUES[lang].get(f"label.{name}") or (name if lang == "en" else WORDS[lang].get(name, name))
+
+
+def in_english(lang: str) -> tuple[str, ...]:
+    """Keys and texts that were said in English for want of this language, in this process, sorted."""
+    return tuple(sorted(_ENGLISH.get(lang, ())))
 
 
 def names_of(template: str) -> frozenset[str]:
@@ -98,7 +147,7 @@ def _shown(value: Any, lang: str) -> Any:
     if value is None:
         return _Absent(NOT_MEASURED[lang])
     if isinstance(value, bool):
-        return YES_NO[lang][0 if value else 1]
+        return _Text(YES_NO[lang][0 if value else 1], lang)
     if isinstance(value, int | float):
         return _Number(value, lang)
     return _Text(value, lang) if isinstance(value, str) else value

@@ -11,13 +11,14 @@ from typing import Any, Final
 from ridgeline import __version__
 from ridgeline.model.chart import Picture
 from ridgeline.model.errors import Unsupported
+from ridgeline.model.fact import Fact
 from ridgeline.report.escape import plain
 from ridgeline.report.page import units
 from ridgeline.report.page.content import Page, by_rung, told
 from ridgeline.report.page.draw import HOW, PALETTE, Theme, svg
 from ridgeline.report.page.words import capital, named, said, sentence
-from ridgeline.report.terminal import value_of
-from ridgeline.words.catalogue import say
+from ridgeline.report.terminal import cap_in_words, value_of
+from ridgeline.words.catalogue import SEMICOLON, say, text_in
 
 TEMPLATES: Final = "ridgeline.report.page"
 
@@ -69,11 +70,27 @@ class _Helpers:
     def __init__(self, lang: str) -> None:
         self.lang = lang
         self.plain, self.shown, self.day, self.moment = plain, units.shown, units.day_and_time, units.moment
-        self.value_of, self.capital = value_of, capital
+        self.capital, self.semicolon = capital, SEMICOLON[lang]
 
     def t(self, key: str, **figures: Any) -> str:
         """A heading or a short text of the page."""
         return plain(say(f"page.{key}", figures, self.lang), 400)
+
+    def r(self, key: str) -> str:
+        """A word that the terminal's report has too."""
+        return plain(say(f"report.{key}", {}, self.lang), 120)
+
+    def text(self, words: str) -> str:
+        """What to do, to switch on or to do next, in the page's language."""
+        return plain(text_in(words, self.lang), 2000)
+
+    def cap(self, cap: str) -> str:
+        """Why a finding is not surer."""
+        return plain(cap_in_words(cap, self.lang), 300)
+
+    def value_of(self, fact: Fact) -> str:
+        """A figure with its unit."""
+        return value_of(fact, self.lang)
 
     def said(self, statement: Any) -> str:
         """A statement of the diagnosis."""
@@ -91,7 +108,7 @@ class _Helpers:
         """The picture's sentence; what is missing where it is not drawn."""
         if picture.missing:
             m = picture.missing[0]
-            return self.t("not-drawn", signal=m.signal, how=m.how)
+            return self.t("not-drawn", signal=self.text(m.signal), how=self.text(m.how))
         return sentence(picture.says or f"picture.{picture.name}", picture.figures, self.lang)
 
     def svg(self, picture: Picture) -> Any:

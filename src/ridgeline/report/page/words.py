@@ -8,7 +8,7 @@ from typing import Any, Final
 from ridgeline.model.fact import Statement
 from ridgeline.report.escape import plain
 from ridgeline.report.page.units import shown
-from ridgeline.words.catalogue import CATALOGUES, say
+from ridgeline.words.catalogue import name_in, say
 
 # The unit of a picture's figures by their name; others are words or plain numbers.
 UNIT_OF: Final = {
@@ -45,4 +45,4 @@ def said(statement: Statement, lang: str) -> str:
 
 def named(name: str, lang: str) -> str:
     """The label of a series, stage or side; its own name where the catalogue has none."""
-    return CATALOGUES[lang].get(f"label.{name}", name)
+    return name_in(name, lang)
