@@ -127,7 +127,7 @@ SELECT count(*) AS n, count(*) FILTER (WHERE cap IS NULL) AS unstated,
     count(*) FILTER (WHERE cap IS NOT NULL AND (busy >= 0.97 * cap OR (cap >= 4 AND busy >= cap - 1))) AS at_stated,
     count(*) FILTER (WHERE cap IS NULL AND busy >= 0.97 * most) AS at_most,
     count(*) FILTER (WHERE busy > before) AS rose, count(*) FILTER (WHERE busy <= before) AS held,
-    max(cap) AS cap, max(most) AS most,
+    max(cap) AS cap, max(most) AS most, median(usage * (1 + 1 / busy)) FILTER (WHERE busy >= 1) AS with_one_more,
     (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
      FROM (SELECT source, min(line) AS a, max(line) AS b FROM queued GROUP BY source)) AS cites
 FROM queued
@@ -138,10 +138,11 @@ def at_cap_share(view: View) -> Fact:
     """Share of the points with a queue at which the running count stood at its limit.
 
     The limit is the stated one (start-up line, server_info, loads); where none is, a running count that stands
-    still while others wait is taken as one, and the sentence says that it is inferred. One below a stated limit of
-    four or more counts as at it: a slot is empty for a moment after each finish.
+    still while others wait is taken as one, and the sentence says that it is inferred; not where one more request as
+    large as those that run would not fit the pool, for then the room holds it still as well as a limit would. One
+    below a stated limit of four or more counts as at it: a slot is empty for a moment after each finish.
     """
-    n, unstated, at_stated, at_most, rose, held, cap, most, cites = ready(view).one(CAPPED, bounds(view))
+    n, unstated, at_stated, at_most, rose, held, cap, most, fuller, cites = ready(view).one(CAPPED, bounds(view))
     if not n:
         return lacking("load points with a queue", HOW_QUEUE)
     if unstated == 0:
@@ -149,7 +150,7 @@ def at_cap_share(view: View) -> Fact:
     if rose and not held:
         # It kept rising while others waited, so no limit held it at any but the last point.
         return found(view, 0.0, "share", n, cites, hits=0, cap=most, basis="never seen: running kept rising")
-    if n < PINNED_ROWS:
+    if n < PINNED_ROWS or (fuller is not None and fuller > 1):
         return lacking("the running limit", "the start-up line with max_running_requests, /server_info or /v1/loads", n)
     hits = at_stated + at_most
     return found(view, hits / n, "share", n, cites, hits=hits, cap=most, basis="inferred from where it stands still")
