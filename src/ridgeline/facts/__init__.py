@@ -17,6 +17,7 @@ from ridgeline.facts import (
     disagg,
     events,
     evidence,
+    gateway,
     groups,
     head,
     leak,
@@ -134,6 +135,7 @@ MEASURES: Final[dict[str, Callable[..., Fact]]] = {
     "arrival_skew": ranks.arrival_skew,
     "top_key_share": ranks.top_key_share,
     "snapshot_age_s": ranks.snapshot_age_s,
+    "gateway_skew": gateway.gateway_skew,
     "missing_workers": ranks.missing_workers,
     # the prefix cache
     "hit_ratio": cache.hit_ratio,

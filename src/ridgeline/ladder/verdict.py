@@ -122,6 +122,12 @@ def layers_left(judged: Sequence[Judgement], asked: Asked) -> tuple[str, ...]:
     return tuple(dict.fromkeys(order))
 
 
+def _pointed(j: Judgement) -> bool:
+    """Whether a cause that is not ruled out is open, or a sign that points to its layer is seen."""
+    hints = (h for h in j.heard if h.part == "supporting" and h.sign.weight >= HINT)
+    return j.open or (not j.ruled_out and any(h.answer for h in hints))
+
+
 def unknown(book: Book, judged: Sequence[Judgement], asked: Asked, why: str) -> Finding:
     """The one low finding of an inconclusive verdict: the likeliest layer, and every layer it can still be."""
     if alone(book.view) and not book.ask("event_count", kinds="routing,worker-out").value:
@@ -130,12 +136,16 @@ def unknown(book: Book, judged: Sequence[Judgement], asked: Asked, why: str) -> 
     suspects = hung(book) if "fault" in layers else ()
     if suspects:
         layers, why = ("fault", *(x for x in layers if x != "fault")), "hang"
-    hinted = bool(suspects) or (any(j.cause.layer == layers[0] and j.open for j in judged) if layers else False)
+    hinted = bool(suspects) or any(_pointed(j) for j in judged if j.cause.layer == layers[0]) if layers else False
+    broken = book.ask("transfer_failures")
+    if broken.value and not hinted and "disagg" in layers:  # whatever broke it, KV did not arrive
+        layers, hinted = ("disagg", *(x for x in layers if x != "disagg")), True
     likeliest = layers[0] if layers and (hinted or asked.layers) else "unknown"
     best = next(
         (j for j in sorted(judged, key=lambda j: -j.score) if j.cause.layer == likeliest and not j.ruled_out), None
     )
-    facts = (*suspects, *(best.facts("required", "supporting") if best and not suspects else ()))
+    facts = (*suspects, *((broken,) if likeliest == "disagg" and broken.value else ()))
+    facts = (*facts, *(best.facts("required", "supporting") if best and not suspects else ()))
     told = dict(book.ask("bad_events" if why == "events" else "error_lines").statement.figures)
     figures: tuple[tuple[str, object], ...] = (
         ("at", told.get("at") if why in ("events", "unread-errors") else None),

@@ -254,6 +254,10 @@ MEASURES: Final[dict[str, str]] = {
         "({keys} keys)"
     ),
     "snapshot_age_s": "load answers are {age:.3g} s old (oldest {oldest:.3g} s)",
+    "gateway_skew": (
+        "the gateway counts {most:.3g} requests in flight at {worker} and next to none at {idle} of {workers} workers"
+    ),
+    "gateway_skew.zero": "no worker of the gateway stands idle beside a loaded one ({workers} workers)",
     "workers.away": (
         "the gateway holds {value} of {workers} workers for unhealthy or behind an open circuit[[: {worker}]]"
     ),

@@ -228,6 +228,8 @@ PLACES: Final[dict[str, str]] = {
         "路由键 {routing_key} 带来 {share:.0%} 的工作；它的请求有 {sticky:.0%} 去往同一个 rank（共 {keys} 个键）"
     ),
     "snapshot_age_s": "负载应答已有 {age:.3g} s 之久（最旧的 {oldest:.3g} s）",
+    "gateway_skew": "网关统计：{worker} 上有 {most:.3g} 个请求在途，{workers} 个 worker 中有 {idle} 个几乎没有",
+    "gateway_skew.zero": "没有出现一个 worker 繁忙而另一个空闲的情况（共 {workers} 个 worker）",
     "workers.away": "网关认为 {workers} 个 worker 中有 {value} 个不健康或处于熔断[[：{worker}]]",
     "workers.named": "worker {worker} 被摘除（{n} 行）",
     "workers.one": "{n} 次选择都落在唯一的候选 {worker} 上，而它并没有缓存的 block 作为理由",

@@ -25,6 +25,7 @@ PREFIXES: Final[tuple[tuple[str, Engine], ...]] = (
     ("vllm_", "vllm"),
     ("smg_", "gateway"),
     ("smg:", "gateway"),
+    ("sgl_router_", "gateway"),  # before the gateway was renamed (late 2025)
 )
 
 _SERIES_SUFFIXES: Final = ("_bucket", "_sum", "_count")

@@ -24,9 +24,16 @@ def _vllm(
 
 
 def _smg(
-    name: str, kind: MetricKind, unit: str, word: str | None, meaning: str, labels: tuple[str, ...] = ()
+    name: str,
+    kind: MetricKind,
+    unit: str,
+    word: str | None,
+    meaning: str,
+    labels: tuple[str, ...] = (),
+    names: tuple[str, ...] = (),
 ) -> Metric:
-    return Metric(name, "gateway", kind, unit, word, meaning, ALWAYS, (), labels)
+    old = tuple(OldName(raw, note="as sgl_router_…") for raw in names)
+    return Metric(name, "gateway", kind, unit, word, meaning, ALWAYS, old, labels)
 
 
 # fmt: off
@@ -112,7 +119,7 @@ GATEWAY_METRICS: Final[tuple[Metric, ...]] = (
     _smg("http_connections_active", "gauge", "count", None, "connections open"),
     _smg("http_rate_limit", "counter", "requests", None, "rate limiter", ("result",)),
     _smg("http_inflight_request_age_count", "gauge", "requests", None, "requests in flight by age"),
-    _smg("router_requests", "counter", "requests", None, "requests routed"),
+    _smg("router_requests", "counter", "requests", None, "requests routed", names=("requests", "requests_total")),
     _smg("router_request_duration_seconds", "histogram", "s", None, "routing and answer"),
     _smg("router_request_errors", "counter", "requests", "gateway_errors", "errors", ("error_type",)),
     _smg("router_stage_duration_seconds", "histogram", "s", "gateway_stage_s", "stages of the gateway"),
@@ -121,15 +128,18 @@ GATEWAY_METRICS: Final[tuple[Metric, ...]] = (
     _smg("router_tpot_seconds", "histogram", "s", None, "gRPC only"),
     _smg("router_tokens", "counter", "tokens", None, "gRPC only"),
     _smg("router_generation_duration_seconds", "histogram", "s", None, "gRPC only"),
-    _smg("worker_pool_size", "gauge", "count", "workers", "workers known"),
+    _smg("worker_pool_size", "gauge", "count", "workers", "workers known", names=("active_workers",)),
     _smg("worker_connections_active", "gauge", "count", None, "connections per worker", ("worker",)),
-    _smg("worker_requests_active", "gauge", "requests", "worker_active", "in flight per worker", ("worker",)),
+    _smg("worker_requests_active", "gauge", "requests", "worker_active", "in flight per worker", ("worker",),
+         names=("running_requests",)),
     _smg("worker_routing_keys_active", "gauge", "keys", "worker_keys", "keys per worker", ("worker",)),
     _smg("worker_health", "gauge", "flag", "worker_health", "1 healthy, 0 not, -1 removed", ("worker",)),
     _smg("worker_health_checks", "counter", "count", None, "probes"),
-    _smg("worker_selection", "counter", "requests", "worker_selected", "picks", ("policy",)),
+    _smg("worker_selection", "counter", "requests", "worker_selected", "picks", ("policy",),
+         names=("processed_requests", "processed_requests_total")),
     _smg("worker_errors", "counter", "count", "worker_errors", "errors of workers"),
-    _smg("worker_cb_state", "gauge", "flag", "circuit_breaker", "0 closed, 1 open, 2 half-open, -1 removed"),
+    _smg("worker_cb_state", "gauge", "flag", "circuit_breaker", "0 closed, 1 open, 2 half-open, -1 removed",
+         names=("cb_state",)),
     _smg("worker_cb_transitions", "counter", "count", None, "circuit-breaker changes"),
     _smg("worker_cb_outcomes", "counter", "count", None, "circuit-breaker outcomes"),
     _smg("worker_cb_consecutive_failures", "gauge", "count", None, "failures in a row"),

@@ -1,0 +1,47 @@
+"""What the gateway's own counts say of its workers, where no worker of them is scraped."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ridgeline.bundle.view import View
+from ridgeline.facts.make import bounds, found, lacking, rounded
+from ridgeline.model.fact import Fact
+
+LOADED: Final = 8.0  # requests in flight at the busiest worker from which an idle one beside it means something
+
+IN_FLIGHT: Final = """
+WITH rows AS (
+    SELECT coalesce(s.labels ->> 'worker', s.labels ->> 'worker_url') AS worker, m.value, m.source, m.line
+    FROM samples m JOIN series s USING (series)
+    WHERE s.name = 'worker_requests_active'
+        AND ($since::DOUBLE IS NULL OR m.ts IS NULL OR m.ts >= $since)
+        AND ($until::DOUBLE IS NULL OR m.ts IS NULL OR m.ts <= $until)
+),
+workers AS (SELECT worker, avg(value) AS load FROM rows WHERE worker IS NOT NULL GROUP BY worker)
+SELECT count(*) AS workers, max(load) AS most, sum(load) AS total, arg_max(worker, load) AS worker,
+    count(*) FILTER (WHERE load <= 0.1 * (SELECT max(load) FROM workers)) AS idle,
+    (SELECT count(*) FROM rows) AS n,
+    (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
+     FROM (SELECT source, min(line) AS a, max(line) AS b FROM rows GROUP BY source)) AS cites
+FROM workers
+"""
+
+
+def gateway_skew(view: View) -> Fact:
+    """Share of the gateway's workers with at most a tenth of the busiest one's requests in flight (means)."""
+    workers, most, total, worker, idle, n, cites = view.one(IN_FLIGHT, bounds(view))
+    if workers < 2:
+        return lacking("requests in flight per worker", "the gateway's /metrics (smg_worker_requests_active)", n)
+    return found(
+        view,
+        idle / workers if most >= LOADED else 0.0,
+        "share",
+        n,
+        cites,
+        workers=workers,
+        idle=idle,
+        most=rounded(most),
+        total=rounded(total),
+        worker=worker,
+    )
