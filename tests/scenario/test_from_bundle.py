@@ -188,6 +188,18 @@ def test_cached_tokens_alone_come_from_one_common_text_and_leave_a_token_to_comp
     assert traffic.scenario.offsets.tolist() == [0, 0, 1]
 
 
+def test_with_the_cache_off_a_group_shares_at_most_its_shortest_prompt() -> None:
+    """No hit tells how long a prefix is; a what-if that turns the cache on must know all the same."""
+    rows = [request(i, cached_tokens=0, prompt_tokens=n) for i, n in ((1, 300), (2, 340), (3, 90), (4, 310))]
+    groups = [{"request": i, "rid": f"r{i}", "name": "prefix_group", "number": float(g)}
+              for i, g in ((1, 4), (2, 4), (3, 9), (4, 4))]  # fmt: skip
+    config = [{"server": "server", "key": "disable_radix_cache", "value": "True"}]
+    off = traffic_of(view(*rows, request_attrs=groups, config=config))
+    assert off.prefix == "groups" and any("cache was off" in note for note in off.notes)
+    assert off.scenario.segment_tokens.tolist() == [299, 299, 299] and off.scenario.offsets.tolist() == [0, 1, 2, 2, 3]
+    assert traffic_of(view(*rows, request_attrs=groups)).prefix == "cached"
+
+
 def test_probes_run_but_do_not_count() -> None:
     traffic = traffic_of(view(request(1), request(2, probe=True)))
     assert traffic.n == 2

@@ -81,6 +81,7 @@ def assemble(
     hashes: dict[str, tuple[int, tuple[int, ...]]],
     heads: dict[str, int],
     notes: list[str],
+    cache_off: bool = False,
 ) -> Traffic:
     """Columns and segments of requests that are in order of arrival."""
     origin = asked[0].arrival_ts
@@ -102,7 +103,10 @@ def assemble(
         [next((hashes[k] for k in keys if k in hashes), None) for keys in ids],
         [a.row["routing_key"] if a.row else None for a in asked],
         heads,
+        cache_off,
     )
+    if cache_off and prefix == "groups":
+        notes.append("the prefix cache was off: what prompts of a group share is taken as long as the shortest of them")
     if prefix == "keys":
         notes.append("which prompts share a prefix is inferred: requests of one routing key hit equally far")
     if prefix == "none":

@@ -35,6 +35,13 @@ HASHES_SQL: Final = """
 """
 CONTEXT_SQL: Final = "SELECT max(context_len), max(engine) FROM servers"
 
+CACHE_OFF_SQL: Final = """
+    SELECT coalesce(bool_or(
+        (replace(key, '-', '_') = 'disable_radix_cache' AND lower(value) IN ('true', '1'))
+        OR (replace(key, '-', '_') = 'enable_prefix_caching' AND lower(value) IN ('false', '0'))
+    ), false)
+    FROM config
+"""
 BOOTS_SQL: Final = "SELECT DISTINCT boot_ts FROM servers WHERE boot_ts IS NOT NULL ORDER BY boot_ts DESC"
 FEWEST_SINCE_BOOT: Final = 40
 """Requests that a server's last life must have taken to be looked at alone."""
@@ -76,7 +83,8 @@ def traffic_of(view: View, whole: bool = False, side: str = "decode", infer: boo
     asked.sort(key=lambda a: (a.arrival_ts, a.rid))
     groups = dict(view.query(GROUPS_SQL))
     hashes = {rid: (grain, tuple(values)) for rid, grain, values in view.query(HASHES_SQL)}
-    return assemble(asked, groups, hashes, heads, notes)
+    (cache_off,) = view.one(CACHE_OFF_SQL)
+    return assemble(asked, groups, hashes, heads, notes, cache_off)
 
 
 def with_prefill(rows: list[Row], everyone: list[Row]) -> list[Row]:

@@ -3,7 +3,8 @@
 The weaker evidence is only used where the stronger is absent for the whole traffic:
 - hashes: chained block hashes of prompts; equal hash at equal place means equal text up to there.
 - groups: requests that a client says share a prefix; its length is what the engine found of it (largest hit in the
-  group, else the largest hit at all, never more than the shortest prompt less one).
+  group, else the largest hit at all, never more than the shortest prompt less one). Where the cache was off no hit
+  tells: the shortest prompt of a group less one stands for it, the most that it can be.
 - keys: requests of one routing key that hit equally far again and again (inferred; on request only).
 - cached: only how many tokens each request found; all are taken from one common text, which counts found tokens as
   free compute and as free memory.
@@ -35,16 +36,21 @@ def segments_of(
     hashes: Sequence[Hashes | None],
     keys: Sequence[str | None] = (),
     heads: Mapping[str, int] | None = None,
+    cache_off: bool = False,
 ) -> tuple[str, Segments | None]:
     """The evidence used (hashes, groups, keys, cached, none) and offsets, ids and tokens of all segments.
 
-    ``keys``: each request's routing key, and ``heads``: the prefix that requests of a key share (see `heads_of`).
+    ``keys``: each request's routing key, and ``heads``: the prefix that requests of a key share (see `heads_of`);
+    ``cache_off``: the engine reused nothing, whatever prompts share.
     """
     if any(value is not None for value in hashes):
         return "hashes", flat([by_hash(h, n) for h, n in zip(hashes, prompts, strict=True)])
     found = np.where(np.isnan(cached), 0, cached)
-    if any(value is not None for value in groups) and found.max(initial=0) >= HIT_TOKENS:
-        return "groups", flat(by_group(prompts, found, groups))
+    if any(value is not None for value in groups):
+        if found.max(initial=0) >= HIT_TOKENS:
+            return "groups", flat(by_group(prompts, found, groups))
+        if cache_off:
+            return "groups", flat(by_shortest(prompts, groups))
     if heads:
         return "keys", flat(by_key(prompts, keys, heads))
     if not np.isnan(cached).all():
@@ -110,6 +116,19 @@ def by_group(prompts: Sequence[int], found: Floats, groups: Sequence[int | None]
         length = 0 if group is None else min(largest.get(group, min(usual, shortest[group] - 1)), prompt - 1)
         out.append([(2 + group, length)] if group is not None and length > 0 else [])
     return out
+
+
+def by_shortest(prompts: Sequence[int], groups: Sequence[int | None]) -> list[list[tuple[int, int]]]:
+    """The most that the prompts of a group can share: the shortest of them less one; nothing for one alone."""
+    members: dict[int, list[int]] = {}
+    for prompt, group in zip(prompts, groups, strict=True):
+        if group is not None:
+            members.setdefault(group, []).append(prompt)
+    heads = {group: min(sizes) - 1 for group, sizes in members.items() if len(sizes) > 1}
+    return [
+        [(2 + group, heads[group])] if group is not None and heads.get(group, 0) >= HIT_TOKENS else []
+        for group in groups
+    ]
 
 
 def flat(lists: Sequence[Sequence[tuple[int, int]]]) -> Segments:
