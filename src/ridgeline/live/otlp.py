@@ -43,10 +43,10 @@ async def receiver(port: int, sink: Sink) -> AsyncIterator[int]:
 
     app = web.Application(client_max_size=BODY_LIMIT)
     app.router.add_post("/v1/traces", traces)
-    runner = web.AppRunner(app, access_log=None)
+    runner = web.AppRunner(app, access_log=None, shutdown_timeout=1.0)
     await runner.setup()
     try:
-        site = web.TCPSite(runner, "127.0.0.1", port, shutdown_timeout=1.0)
+        site = web.TCPSite(runner, "127.0.0.1", port)
         try:
             await site.start()
         except OSError as e:

@@ -93,7 +93,7 @@ async def _follow(
             return  # this version has no such endpoint: nothing to poll
         first, gap = False, answer.status == 0
         _keep(base, base + path, shown, target, answer, sink, tally)
-        if on_answer is not None:
+        if on_answer is not None and not (last and answer.status == 0):  # the last look waits for less: no alarm
             on_answer(base, target.name, answer)
         if last:
             return

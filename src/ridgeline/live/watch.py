@@ -32,6 +32,7 @@ from ridgeline.model.errors import InputError
 QUIET_S: Final = 600.0  # the same trigger of the same server seals once in this time
 MOST_KEPT: Final = 50  # sealed incidents in a folder; after that the recorder only tells
 COMMAND_S: Final = 300.0
+STILL_S: Final = 1.0  # how long a standstill is recorded on before it is sealed
 GOOD_S: Final = 20.0  # a good time before the onset that is worth comparing with
 Show = Callable[["Recorder"], None]
 
@@ -115,8 +116,10 @@ class Recorder:
         self.pending = asyncio.get_running_loop().create_task(self._seal(alarm))
 
     async def _seal(self, alarm: Alarm) -> None:
-        await asyncio.sleep(self.watch.after_s)
+        # Of a standstill there is nothing more to come: the ten seconds that proved it are its "after".
+        await asyncio.sleep(min(self.watch.after_s, STILL_S) if alarm.kind == "frozen" else self.watch.after_s)
         folder = _fresh(self.watch.folder, alarm)
+        end_ts = self.ring.pieces[-1][0] if self.ring.pieces else time.time()
         try:
             self.ring.write(folder / RAW)
             note(folder, {"schema": "ridgeline.capture/1", "alarm": alarm.__class__.__name__, **_told(alarm)})
@@ -129,9 +132,7 @@ class Recorder:
             self.say(f"{folder}: not sealed: {_last(err)}")
             return
         sealed_ts = time.time()
-        status, out, err = await _ridgeline(
-            "diagnose", str(folder), "--format", "json", *self._windows(alarm, sealed_ts)
-        )
+        status, out, err = await _ridgeline("diagnose", str(folder), "--format", "json", *self._windows(alarm, end_ts))
         verdict, cause, summary = _diagnosis(out)
         if verdict is None:
             self.say(f"{folder}: sealed; diagnose failed: {_last(err)}")
@@ -143,15 +144,16 @@ class Recorder:
         if self.watch.on_incident is not None:
             await self._tell(incident)
 
-    def _windows(self, alarm: Alarm, sealed_ts: float) -> list[str]:
+    def _windows(self, alarm: Alarm, end_ts: float) -> list[str]:
         """What the trigger knows of the onset, for diagnose; nothing where it only saw a report of it.
 
+        ``end_ts``: the last of the evidence, not when it was sealed: a busy machine may take long over that.
         A line of the watchdog comes minutes after the standstill it reports: there diagnose looks for itself.
         """
         start = self.ring.pieces[0][0] if self.ring.pieces else alarm.since_ts
         if alarm.kind == "line" or alarm.since_ts - start < GOOD_S:
             return []
-        return ["--from", f"{alarm.since_ts:.3f}", "--to", f"{sealed_ts:.3f}",
+        return ["--from", f"{alarm.since_ts:.3f}", "--to", f"{end_ts:.3f}",
                 "--baseline", f"{start:.3f}..{alarm.since_ts:.3f}"]  # fmt: skip
 
     async def _tell(self, incident: Incident) -> None:

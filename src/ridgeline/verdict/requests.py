@@ -115,15 +115,19 @@ def requests_of(view: View, perspective: str, window: Window | None) -> Requests
 def _still_waiting(at: Floats, columns: dict[str, Floats], ordered: bool) -> None:
     """A request that is not over counts with the time it took so far, where that already is among the longest tenth.
 
-    Those that came just before the end say nothing yet and stay out.
+    Those that came just before the end say nothing yet and stay out. Where the source tells of a first token only once
+    the request is over, a running stream may have had its own long ago: so its TTFT too is taken to be late only where
+    whole requests are rarely that long.
     """
     if not ordered or not at.size or not columns["open"].any() or bool(np.all(np.isnan(columns["last_ts"]))):
         return
     end = float(np.nanmax(columns["last_ts"]))
     so_far = end - at
+    longest = 0.0
+    for name in ("ttft_s", "e2e_s"):
+        done = columns[name][~np.isnan(columns[name])]
+        longest = max(longest, float(np.quantile(done, 0.9)) if done.size else 0.0)
     for name in ("ttft_s", "e2e_s"):
         values = columns[name]
-        done = values[~np.isnan(values)]
-        long = float(np.quantile(done, 0.9)) if done.size else 0.0
-        late = (columns["open"] > 0) & np.isnan(values) & (so_far > long)
+        late = (columns["open"] > 0) & np.isnan(values) & (so_far > longest)
         values[late] = so_far[late]

@@ -25,8 +25,7 @@ def finish_reason(world: World, closed: Closed) -> str:
 def request_of(world: World, host: Host, closed: Closed) -> Request | None:
     """The request as ``host`` saw it; None where it never reached it."""
     asked = closed.handle.asked
-    side = host.worker if world.each == 2 else 0
-    row = closed.rows[side]
+    row = closed.row
     role = host.server.role
 
     def at(name: str) -> float | None:

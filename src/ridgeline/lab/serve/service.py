@@ -110,8 +110,8 @@ class Running:
                 if len(rows):
                     front.counts.rows.append(rows)
                     front.write(front.reports.take(rows))
-                for ended in closed:
-                    self.close(front, ended)
+            for ended in closed:
+                self.close(self.fronts[ended.side], ended)
             if time.monotonic() - folded > FOLD_S:
                 folded = time.monotonic()
                 for front in self.fronts:

@@ -56,10 +56,14 @@ class Handle:
 
 @dataclass(frozen=True)
 class Closed:
-    """A request that ended, with a copy of its engine rows (one per role)."""
+    """A request that ended on one server, with a copy of its engine row there.
+
+    ``side``: 0, or of a pair 0 where it was the prefill server and 1 where it was the decode server.
+    """
 
     handle: Handle
-    rows: tuple[Any, ...]
+    side: int
+    row: Any
 
 
 def segments_of(prompt: tuple[int, ...], space: int) -> tuple[list[int], list[int]]:
@@ -86,6 +90,7 @@ class World:
         self.started_s = time.monotonic()
         self.started_ts = time.time()
         self.live: dict[int, Handle] = {}
+        self.prefilling: dict[int, Handle] = {}  # of a pair: what its prefill server has not let go of
         self.waiting: list[Handle] = []
         self.space = 0
         self.keys: dict[str, int] = {}
@@ -178,14 +183,17 @@ class World:
             for k, handle in enumerate(taken):
                 handle.row = row + k * self.each + self.each - 1
                 self.live[handle.row] = handle
+                if self.each == 2:
+                    self.prefilling[handle.row - 1] = handle
         self.service.advance(now)
         log = self.service.drain_log()
         return (*self.news(), log)
 
     def news(self) -> tuple[list[Handle], list[Closed]]:
         """Tell every open request how many tokens it has."""
+        gone = self.let_go()
         if not self.live:
-            return [], []
+            return [], gone
         st = self.service.state
         index = np.fromiter(self.live, np.int64, len(self.live))
         x = np.asarray(self.service.requests())[index]
@@ -200,7 +208,7 @@ class World:
         due = np.where(finished, x["finish"], np.where(got == 1, x["first"], ranks["began"][rank]))
         had = np.fromiter((h.tokens for h in self.live.values()), np.int64, len(self.live))
         told: list[Handle] = []
-        closed: list[Closed] = []
+        closed: list[Closed] = gone
         for k in np.flatnonzero((got > had) | (x["outcome"] != p.OPEN)).tolist():
             handle = self.live[int(index[k])]
             handle.tokens = max(handle.tokens, int(got[k]))
@@ -208,12 +216,19 @@ class World:
             handle.outcome = int(x["outcome"][k])
             told.append(handle)
             if handle.done:
-                first = int(index[k]) - self.each + 1
-                rows = self.service.requests()[first : first + self.each].copy()
-                closed.append(Closed(handle, tuple(rows[i] for i in range(self.each))))
+                closed.append(Closed(handle, self.each - 1, x[k]))
                 del self.live[int(index[k])]
             handle.news.set()
         return told, closed
+
+    def let_go(self) -> list[Closed]:
+        """What the prefill server of a pair has ended: it keeps a request until the transfer is over, and no longer."""
+        if not self.prefilling:
+            return []
+        index = np.fromiter(self.prefilling, np.int64, len(self.prefilling))
+        x = np.asarray(self.service.requests())[index]
+        over = np.flatnonzero(x["outcome"] != p.OPEN).tolist()
+        return [Closed(self.prefilling.pop(int(index[k])), 0, x[k]) for k in over]
 
     def set_perturbations(self, slots: Iterable[tuple[int, tuple[int, ...]]]) -> None:
         """Write perturbation rows (from, to, code, rank, class, times per mille, plus) into the given slots."""
