@@ -1,4 +1,4 @@
-"""Does what `decide` recommends remove the harm? ``python bench/decide.py [--seeds 1:3] [FAULT…] [--write]``.
+"""Does what `decide` recommends remove the harm? ``python bench/decide.py [--seeds 1:3] [--sentences] [FAULT…] [--write]``.
 
 Each lab incident whose cause a setting can mend is recorded, decided on from its files alone, and played once more by
 the lab with the recommended change. Removed: the share of the excess over the healthy twin that is gone, for the figure
@@ -63,19 +63,25 @@ def one(name: str, seed: int) -> dict[str, Any]:
 def row(r: dict[str, Any]) -> str:
     removed = "-" if r["removed"] is None else f"{r['removed']:.0%}"
     after = "-" if r["after"] is None else f"{r['after']:.3g}"
-    return (f"| {r['fault']} | {r['told']} | {r['verdict']} | {r['flag']} | {r['hurt']} | {r['twin']:.3g} | "
+    return (f"| {r['fault']} | {r['seed']} | {r['told']} | {r['verdict']} | {r['flag']} | {r['hurt']} | {r['twin']:.3g} | "
             f"{r['before']:.3g} | {after} | {removed} |")  # fmt: skip
 
 
 def main() -> None:
     names = [a for a in sys.argv[1:] if "." in a]
+    text = sys.argv[sys.argv.index("--seeds") + 1] if "--seeds" in sys.argv else "1:1"
+    low, _, high = text.partition(":")
+    seeds = range(int(low), int(high or low) + 1)
     faults = [f for f in FAULTS if f.cause in TRIES and (not names or f.id in names)]
-    lines = ["| incident | told | verdict | change | figure hurt | twin | before | after | harm removed |",
-             "|---|---|---|---|---|---:|---:|---:|---:|"]  # fmt: skip
+    lines = ["| incident | seed | told | verdict | change | figure hurt | twin | before | after | harm removed |",
+             "|---|---:|---|---|---|---|---:|---:|---:|---:|"]  # fmt: skip
     for fault in faults:
-        for seed in (1, 2) if "--more" in sys.argv else (1,):
-            lines.append(row(one(fault.id, seed)))
+        for seed in seeds:
+            found = one(fault.id, seed)
+            lines.append(row(found))
             print(lines[-1], flush=True)
+            if "--sentences" in sys.argv:
+                print(f"    {found.get('sentence')}", flush=True)
     if "--write" in sys.argv:
         from fidelity import write
 

@@ -19,6 +19,7 @@ from ridgeline.sim.settings import Settings, as_dict
 from ridgeline.sim.summary import Moments, moments
 from ridgeline.sim.timing import PS
 from ridgeline.sim.whatif.basis import Basis
+from ridgeline.sim.whatif.passes import charged, passes_of
 from ridgeline.sim.whatif.run import effective, hooks_of
 from ridgeline.sim.whatif.variants import plain
 
@@ -39,7 +40,8 @@ def write_run(basis: Basis, settings: Settings, out: Path, policies: Sequence[st
     Raises:
         InputError: ``out`` holds something else, or cannot be written.
     """
-    scenario = basis.burdened()
+    passes = passes_of(basis.scenario, basis.traffic, basis.settings, basis.way.request_s)
+    scenario = charged(basis.burdened(), passes, settings)
     service = Service(
         effective(settings, basis.pool_held),
         basis.model,

@@ -13,6 +13,7 @@ from ridgeline.sim.whatif.caveats import too_large, warnings, without_gateway
 from ridgeline.sim.whatif.classes import Group, groups_of
 from ridgeline.sim.whatif.gate import gate
 from ridgeline.sim.whatif.paired import STATISTICS, Change, change, of_metric, statistic
+from ridgeline.sim.whatif.passes import passes_of
 from ridgeline.sim.whatif.pool import OnDone, run_all
 from ridgeline.sim.whatif.result import LOST_SHARE, NAMES, Compared, Comparison, Objective
 from ridgeline.sim.whatif.run import METRICS, Outcome, Work, of_rows, placing
@@ -43,6 +44,7 @@ def work_of(basis: Basis, seed: int, policies: Sequence[str] = ()) -> Work:
     return Work(
         basis.burdened(), basis.model, basis.way, basis.pace_spread, seed, tuple(policies), basis.placement,
         placing(basis.settings), basis.pool_held,
+        passes_of(basis.scenario, basis.traffic, basis.settings, basis.way.request_s),
     )  # fmt: skip
 
 

@@ -15,6 +15,7 @@ from ridgeline.sim.service import Hooks, Service
 from ridgeline.sim.settings import Settings, as_dict
 from ridgeline.sim.summary import moments, summary
 from ridgeline.sim.timing import TimeModel, Way
+from ridgeline.sim.whatif.passes import Passes, charged
 from ridgeline.sim.whatif.repeats import pace, paced, shuffled
 from ridgeline.sim.whatif.variants import Variant, free
 
@@ -37,6 +38,7 @@ class Work:
     placement: NDArray[np.int64] | None = None
     placed_by: tuple[str | int | bool, ...] = ()
     pool_held: int = 0
+    passes: Passes | None = None
 
 
 @dataclass(frozen=True)
@@ -98,7 +100,7 @@ def run(work: Work, variant: Variant, repeat: int, hooks: Hooks) -> Outcome:
     """Simulate and sum up."""
     begin = time.process_time()
     placed, settings = as_placed(work, variant)
-    scenario, who = shuffled(placed, work.seed, repeat)
+    scenario, who = shuffled(charged(placed, work.passes, settings), work.seed, repeat)
     model = paced(work.model, pace(work.pace_spread, work.seed, repeat))
     service = Service(settings, model, (), work.seed + repeat, hooks, room=max(scenario.n, 1))
     service.push(scenario)
