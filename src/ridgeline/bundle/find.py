@@ -91,7 +91,7 @@ def is_bundle(path: Path) -> bool:
     if _manifest_names_us(path / MANIFEST):
         return True
     tables = path / "tables"
-    return tables.is_dir() and any((tables / f"{table}.parquet").is_file() for table in TABLES)
+    return tables.is_dir() and any((tables / f"{table}.parquet").exists() for table in TABLES)
 
 
 def _manifest_names_us(path: Path) -> bool:

@@ -15,7 +15,16 @@ from ridgeline.bundle.find import BUNDLE_SCHEMA, MANIFEST
 from ridgeline.bundle.place import placed
 from ridgeline.bundle.raw import literal
 from ridgeline.bundle.readin import Source
-from ridgeline.bundle.redact import install, key_id, load_key, macros, redacted_sql, scrubbed, uninstall, without_prompts
+from ridgeline.bundle.redact import (
+    install,
+    key_id,
+    load_key,
+    macros,
+    redacted_sql,
+    scrubbed,
+    uninstall,
+    without_prompts,
+)
 from ridgeline.bundle.view import View
 from ridgeline.model.errors import InputError
 from ridgeline.model.tables import TABLES
@@ -23,6 +32,11 @@ from ridgeline.signals.stream import Blob
 
 ORDER: Final[dict[str, str]] = {"sources": "source", "requests": "request", "request_attrs": "source, line, name"}
 WIDEST: Final = "records"
+STORED: Final = "FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 1"
+PARTED: Final = f"{STORED}, ROW_GROUPS_PER_FILE 8, FILENAME_PATTERN 'part-{{i}}'"
+LONG: Final = frozenset(
+    ("records", "requests", "request_attrs", "stages", "batches", "samples", "histograms", "events")
+)
 # Whether rows come in the order they are to be stored in: a sort of wide rows costs more than their writing.
 SORTED_SQL: Final = """
     SELECT NOT coalesce(bool_or(request < before), FALSE)
@@ -39,20 +53,28 @@ def write_bundle(
     keep_text: bool = False,
     key_file: Path | None = None,
     force: bool = False,
+    parted: bool = False,
 ) -> dict[str, int]:
     """Write every table that has rows, and the manifest last, in a place of its own, and put it where `out` is at once.
 
-    `embed` copies the sources in (gzip, secrets cut out, prompts only with `keep_text`). Returns rows per table.
+    `embed` copies the sources in (gzip, secrets cut out, prompts only with `keep_text`). `parted`: each table of
+    `LONG` is a folder of part files in the order of its rows, for bundles past one machine. Returns rows per table.
     Raises InputError where `out` holds something else, where it is a bundle of sources that are not among these (but
     with `force`), or where it cannot be written.
     """
     key = None if keep_text else load_key(key_file)
     with placed(out, {s.sha256 for s in sources if s.sha256}, force) as folder:
-        return _fill(view, sources, folder, key, embed, keep_text)
+        return _fill(view, sources, folder, key, embed, keep_text, parted)
 
 
 def _fill(
-    view: View, sources: Sequence[Source], folder: Path, key: bytes | None, embed: bool, keep_text: bool
+    view: View,
+    sources: Sequence[Source],
+    folder: Path,
+    key: bytes | None,
+    embed: bool,
+    keep_text: bool,
+    parted: bool,
 ) -> dict[str, int]:
     tables = folder / "tables"
     tables.mkdir()
@@ -63,8 +85,8 @@ def _fill(
     install(con, key)
     try:
         with ThreadPoolExecutor(1) as beside:  # a file each: the widest is written while the others are
-            widest = beside.submit(_write_alone, con.cursor(), key, WIDEST, tables)
-            counts = {table: _write(con, table, tables) for table in TABLES if table != WIDEST}
+            widest = beside.submit(_write_alone, con.cursor(), key, WIDEST, tables, parted)
+            counts = {table: _write(con, table, tables, parted) for table in TABLES if table != WIDEST}
             counts[WIDEST] = widest.result()
         rows = {table: counts[table] for table in TABLES if counts[table]}
     except duckdb.IOException as e:
@@ -87,20 +109,24 @@ def _fill(
     return rows
 
 
-def _write_alone(con: duckdb.DuckDBPyConnection, key: bytes | None, table: str, folder: Path) -> int:
+def _write_alone(con: duckdb.DuckDBPyConnection, key: bytes | None, table: str, folder: Path, parted: bool) -> int:
     """`_write` on a connection of its own, whose macros are not there yet."""
     macros(con, key)
-    return _write(con, table, folder)
+    return _write(con, table, folder, parted)
 
 
-def _write(con: duckdb.DuckDBPyConnection, table: str, folder: Path) -> int:
+def _write(con: duckdb.DuckDBPyConnection, table: str, folder: Path, parted: bool) -> int:
     count = int(con.execute(f'SELECT count(*) FROM "{table}"').fetchall()[0][0])
     if count:
         stands = table == "requests" and con.execute(SORTED_SQL).fetchall()[0][0]
         order = f" ORDER BY {ORDER[table]}" if table in ORDER and not stands else ""
         select = f'SELECT {redacted_sql(table, list(TABLES[table]))} FROM "{table}"{order}'
-        path = literal(str(folder / f"{table}.parquet"))
-        con.execute(f"COPY ({select}) TO {path} (FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 1)")
+        path = folder / f"{table}.parquet"
+        parts = parted and table in LONG
+        con.execute(f"COPY ({select}) TO {literal(str(path))} ({PARTED if parts else STORED})")
+        if parts:
+            for part in path.iterdir():  # numbered without zeros: their order by name is to be that of the rows
+                part.rename(path / f"part-{int(part.stem.rpartition('-')[2]):05d}.parquet")
     return count
 
 

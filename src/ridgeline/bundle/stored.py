@@ -78,7 +78,8 @@ def _expose(con: duckdb.DuckDBPyConnection, folder: Path, table: str, rows: int 
     path = folder / "tables" / f"{table}.parquet"
     why = None
     if path.exists():
-        source = parquet([path.resolve()])
+        # a table of a bundle made past one machine is a folder of parts, named in the order of their rows
+        source = parquet(sorted(path.resolve().glob("*.parquet")) if path.is_dir() else [path.resolve()])
         try:
             present = con.sql(f"SELECT * FROM {source} LIMIT 0").to_arrow_table().column_names
             (found,) = con.execute(f"SELECT count(*) FROM {source}").fetchall()[0]

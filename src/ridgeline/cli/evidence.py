@@ -51,9 +51,12 @@ def servers_and_logs(given: Sequence[str], logs: Sequence[str]) -> tuple[tuple[s
 
 @contextmanager
 def watched(
-    sources: Sequence[str], *, for_: str, label: Sequence[str], tz: str | None, year: int | None, quiet: bool
-) -> Iterator[View]:
+    sources: Sequence[str], *, for_: str, label: Sequence[str], tz: str | None, year: int | None, quiet: bool,
+    on: str | None = None,
+) -> Iterator[View]:  # fmt: skip
     """A view over the sources; URLs among them are polled first (GET only) and then read like files.
+
+    `on`: a Ray cluster whose tasks read raw sources.
 
     Raises InputError where nothing could be read, SourceUnavailable where no server answered.
     """
@@ -82,7 +85,7 @@ def watched(
                 print(f"ridgeline: watching {said} for {duration_s:g} s, then reading", file=sys.stderr, flush=True)
             given.append(str(collect(urls, Path(folder), duration_s)))
         with progress(quiet) as on_progress:
-            view = open_sources(given, tz=zone_of(tz), year=year, labels=label, on_progress=on_progress)
+            view = open_sources(given, tz=zone_of(tz), year=year, labels=label, on_progress=on_progress, on=on)
         try:
             yield view
         except duckdb.Error as e:

@@ -40,7 +40,8 @@ def ingest(
     label
         ROLE=FILE or ROLE:NAME=FILE where content does not tell; ROLE is unified, prefill, decode, gateway or client.
     on
-        local-ray, or ray://HOST:PORT: sources are read by tasks of that cluster (ray extra), over shared storage.
+        local-ray, or ray://HOST:PORT: sources are read by tasks of that cluster (ray extra), over shared storage; long
+        tables of the bundle are then folders of part files.
     format
         How to print the summary.
     quiet
@@ -61,7 +62,7 @@ def ingest(
     replaced = is_bundle(output)
     with progress(quiet) as on_progress:
         view, read = read_sources(found, tz=zone_of(tz), year=year, hash_all=True, on_progress=on_progress, on=on)
-        rows = write_bundle(view, read, output, embed=embed, keep_text=keep_text, force=force)
+        rows = write_bundle(view, read, output, embed=embed, keep_text=keep_text, force=force, parted=on is not None)
     if not quiet:
         print(said(view, format))
         if format == "text":

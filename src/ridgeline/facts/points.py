@@ -175,6 +175,18 @@ WHERE coalesce(role, '') NOT IN ('client', 'gateway')
     OR NOT EXISTS (SELECT 1 FROM requests WHERE coalesce(role, '') NOT IN ('client', 'gateway'))
 """
 
+# Where every server's record has its arrival, nothing is to be replaced, and Parquet can leave out what lies outside a
+# window: only a plain column has its bounds beside it.
+ARRIVALS: Final = """
+SELECT coalesce(bool_and(received_ts IS NOT NULL), FALSE)
+FROM requests
+WHERE coalesce(role, '') NOT IN ('client', 'gateway')
+"""
+ASKS_PLAIN: Final = """
+CREATE VIEW asks AS
+SELECT * FROM requests WHERE coalesce(role, '') NOT IN ('client', 'gateway')
+"""
+
 ALONE: Final = """
 SELECT (SELECT count(DISTINCT place) FROM lane) = 1
     -- SGLang names a rank only where there are several; vLLM numbers even its only engine.
@@ -202,7 +214,8 @@ def ready(view: View) -> View:
         try:
             cursor.execute(KNOWN)
         except duckdb.CatalogException:
-            for statement in (POINTS, LANE, TOTALS, ASKS):
+            plain = cursor.execute(ARRIVALS).fetchall()[0][0]
+            for statement in (POINTS, LANE, TOTALS, ASKS_PLAIN if plain else ASKS):
                 cursor.execute(statement)
         _MADE.add(view.con)
     return view

@@ -6,7 +6,7 @@
 
 import importlib
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from ridgeline.model.errors import InputError, Unsupported
@@ -45,6 +45,7 @@ def connect(where: str, cores: int | None = None) -> Any:
     ray = ray_module()
     if ray.is_initialized():
         return ray
+    _tell_on_standard_error()
     quiet = {"log_to_driver": False, "logging_level": "ERROR", "include_dashboard": False}
     try:
         if where == LOCAL:
@@ -54,6 +55,21 @@ def connect(where: str, cores: int | None = None) -> Any:
     except (ConnectionError, TimeoutError, RuntimeError, ValueError) as e:
         raise InputError(f"--on {where}: no cluster answers there ({str(e).splitlines()[0][:160]})") from e
     return ray
+
+
+def _tell_on_standard_error() -> None:
+    """Ray prints what it has to say of a lost worker on standard output, whatever it was told of logs: it would stand
+    in the midst of our JSON."""
+    worker = importlib.import_module("ray._private.worker")
+    said = getattr(worker, "print_to_stdstream", None)
+    if said is None or getattr(said, "of_ridgeline", False):
+        return
+
+    def elsewhere(data: Mapping[str, Any], ignore_prefix: bool = False) -> None:
+        said({**data, "is_err": True}, ignore_prefix)
+
+    elsewhere.of_ridgeline = True  # type: ignore[attr-defined]
+    worker.print_to_stdstream = elsewhere  # type: ignore[attr-defined]
 
 
 def over(
