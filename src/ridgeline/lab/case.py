@@ -2,6 +2,7 @@
 
 import zlib
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final
 
 import numpy as np
@@ -50,12 +51,12 @@ class Case:
         """One uniform number."""
         return float(self.rng(stream).random())
 
-    @property
+    @cached_property
     def base_ts(self) -> float:
         """Wall seconds of virtual time zero."""
         return EPOCH + int(self.rng("day").integers(0, 40 * 86400)) + 0.25
 
-    @property
+    @cached_property
     def onset_s(self) -> float:
         """When the fault begins."""
         return round(240.0 + 70.0 * self.unit("onset"), 3)
@@ -87,7 +88,7 @@ class Case:
             return 1
         return self.ranks
 
-    @property
+    @cached_property
     def target(self) -> int:
         """The rank or worker a fault of one place hits."""
         count = self.workers if "workers" in self.fault.needs else self.dp_size

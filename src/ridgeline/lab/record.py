@@ -255,15 +255,9 @@ def write_vllm(case: Case, folder: Path, boots: list[Seen]) -> None:
     )
 
 
-def record(case: Case, folder: Path) -> dict[str, Any]:
-    """Write the evidence into ``folder`` and the truth beside it; the truth is returned.
-
-    Raises:
-        InputError: ``folder`` exists and is not empty.
-    """
-    if folder.exists() and any(folder.iterdir()):
-        raise InputError(f"lab record: {folder} is not empty; name a new folder")
-    ran = play(case)
+def write_evidence(ran: Ran, folder: Path) -> None:
+    """What the servers, the gateway and the client of a played case leave, in a folder that is made."""
+    case = ran.case
     everyone = seen(ran)
     hosts = sorted({b.server.host for b in everyone})
     servers = [[b for b in everyone if b.server.host == host] for host in hosts]
@@ -277,17 +271,25 @@ def record(case: Case, folder: Path) -> dict[str, Any]:
     if case.workers > 1 and not case.pd:
         write(folder / "gateway" / "metrics.txt", gateway_pages(ran, servers, view.end_s))
     write(folder / "client.jsonl", "".join(f"{line}\n" for line in client_lines(ran, servers, view)))
+
+
+def record(case: Case, folder: Path) -> dict[str, Any]:
+    """Write the evidence into ``folder`` and the truth beside it; the truth is returned.
+
+    Raises:
+        InputError: ``folder`` exists and is not empty.
+    """
+    if folder.exists() and any(folder.iterdir()):
+        raise InputError(f"lab record: {folder} is not empty; name a new folder")
+    ran = play(case)
+    write_evidence(ran, folder)
     truth = truth_of(ran, harm_of(ran))
     write(folder.with_name(folder.name + ".truth.json"), json.dumps(truth, indent=1) + "\n")
     return truth
 
 
 def harm_of(ran: Ran) -> dict[str, Any]:
-    """The user-visible figures of a case and of its healthy twin of the same seed."""
-    case = ran.case
-    twin = Case(
-        case.fault, case.seed, case.version, case.size, case.rate, case.ranks, case.pd, case.severity, case.share, True
-    )
-    mine, healthy = figures(ran), figures(play(twin))
+    """The user-visible figures of a case and of its healthy twin of the same seed, which is played and not recorded."""
+    mine, healthy = figures(ran), figures(play(replace(ran.case, healthy=True, changed=(), unpin=False)))
     admitted, worst = harms(mine, healthy)
     return {"case": mine, "twin": healthy, "admitted": admitted, "worst_ratio": worst}

@@ -1,4 +1,7 @@
-"""Evidence taken away: the same case with less to see. Each arm changes a copy of the folder in place."""
+"""Evidence taken away: the same case with less to see. Each arm changes a folder in place.
+
+Its files may be other names of the originals: they are removed or replaced, never written into.
+"""
 
 import json
 import re
@@ -14,6 +17,12 @@ STAMP: Final = re.compile(r"^\[(\d{4}-\d\d-\d\d) (\d\d):(\d\d):(\d\d)")
 def files(folder: Path) -> list[Path]:
     """Every file below."""
     return sorted(path for path in folder.rglob("*") if path.is_file())
+
+
+def replaced(path: Path, raw: bytes) -> None:
+    """Another file under the same name."""
+    path.unlink()
+    path.write_bytes(raw)
 
 
 def keep_only(folder: Path, wanted: Callable[[Path], bool]) -> None:
@@ -44,7 +53,7 @@ def one_scrape(folder: Path) -> None:
             raw = path.read_bytes()
             starts = [m.start() for m in SCRAPE.finditer(raw)]
             if starts:
-                path.write_bytes(raw[starts[-1] :])
+                replaced(path, raw[starts[-1] :])
 
 
 def metrics_only(folder: Path) -> None:
@@ -57,7 +66,7 @@ def tenth(folder: Path) -> None:
     for path in files(folder):
         if path.name == "spans.jsonl" or path.name == "client.jsonl" or path.parent.name in ("exporter", "request_log"):
             kept = [line for line in path.read_bytes().splitlines(keepends=True) if sampled(line)]
-            path.write_bytes(b"".join(kept))
+            replaced(path, b"".join(kept))
 
 
 RID: Final = re.compile(rb'"(?:rid|id|client_rid|stringValue)": "([0-9a-f]{32})"')
@@ -89,14 +98,14 @@ def skewed(folder: Path) -> None:
             if name.endswith("_ts") and value is not None:
                 record[name] = value + 1.3
         out.append(json.dumps(record))
-    path.write_text("".join(f"{line}\n" for line in out), encoding="utf-8")
+    replaced(path, "".join(f"{line}\n" for line in out).encode())
 
 
 def truncated(folder: Path) -> None:
     """Every file is cut in the middle of a line at nine tenths."""
     for path in files(folder):
         raw = path.read_bytes()
-        path.write_bytes(raw[: len(raw) * 9 // 10])
+        replaced(path, raw[: len(raw) * 9 // 10])
 
 
 def no_baseline(folder: Path, onset_ts: float) -> None:
@@ -109,12 +118,12 @@ def no_baseline(folder: Path, onset_ts: float) -> None:
             raw = path.read_bytes()
             marks = [(m.start(), float(m[1])) for m in SCRAPE.finditer(raw)]
             first = next((at for at, ts in marks if ts >= start), len(raw))
-            path.write_bytes(raw[first:])
+            replaced(path, raw[first:])
         elif path.suffix in (".log", ".jsonl"):
             kept = [
                 line for line in path.read_text(encoding="utf-8").splitlines(keepends=True) if line_ts(line) >= start
             ]
-            path.write_text("".join(kept), encoding="utf-8")
+            replaced(path, "".join(kept).encode())
 
 
 TIMES: Final = re.compile(r'"(?:timestamp": "([\dT:.-]+)"|(?:request_received_ts|recv_ts|send_ts)": ([\d.]+))')

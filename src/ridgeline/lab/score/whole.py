@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,7 +15,7 @@ from ridgeline.model.errors import InputError, Unsupported
 from ridgeline.spread.tasks import over
 
 CHECK_EVERY: Final = 10
-"""One full case in so many has its claims recomputed."""
+"""One case in so many has its claims recomputed."""
 
 
 def parse_seeds(text: str) -> tuple[int, int]:
@@ -43,26 +43,56 @@ def earlier(path: Path) -> list[Result]:
     return out
 
 
+def mend(path: Path) -> None:
+    """Cut what a stopped run left of its last line, so that the next one begins on a line of its own."""
+    raw = path.read_bytes() if path.is_file() else b""
+    if raw and not raw.endswith(b"\n"):
+        path.write_bytes(raw[: raw.rfind(b"\n") + 1])
+
+
 def key(cell: dict[str, Any]) -> tuple[str, int]:
     """What names a cell."""
     return str(cell["fault"]), int(cell["seed"])
 
 
-def numbered_cell(arms: tuple[str, ...], item: tuple[int, Cell]) -> list[Result]:
-    """One cell as a task; every so many has its evidence recomputed."""
-    return run_cell(item[1], arms, item[0] % CHECK_EVERY == 0)
+@dataclass(frozen=True)
+class Task:
+    """A cell and the arms it is still to be asked under."""
+
+    cell: Cell
+    arms: tuple[str, ...]
+
+    @property
+    def checked(self) -> bool:
+        """Whether its evidence is recomputed: told by fault and seed alone, so that a resumed run checks the same."""
+        return (self.cell.seed // 1000 + self.cell.seed) % CHECK_EVERY == 0
 
 
-def run_all(todo: list[Cell], arms: tuple[str, ...], jobs: int, on: str | None = None) -> Iterator[list[Result]]:
-    """Results of every cell as they come; ``on``: a Ray cluster instead of processes."""
+def missing(asked: list[Cell], arms: tuple[str, ...], have: list[Result]) -> list[Task]:
+    """What the results there are leave to do; a case that harms nobody is done under every arm."""
+    done: dict[tuple[str, int], set[str]] = {}
+    for r in have:
+        done.setdefault(key(r["cell"]), set()).update((r["arm"],) if r["admitted"] else ("full", *arms))
+    left = [(cell, tuple(a for a in arms if a not in done.get((cell.fault, cell.seed), ()))) for cell in asked]
+    # faults take turns, so that a run that is stopped has seen every one of them
+    return sorted((Task(cell, todo) for cell, todo in left if todo), key=lambda t: (t.cell.seed % 1000, t.cell.seed))
+
+
+def run_task(_shared: None, task: Task) -> list[Result]:
+    """One task, wherever it runs."""
+    return run_cell(task.cell, task.arms, task.checked)
+
+
+def run_all(todo: list[Task], jobs: int, on: str | None = None) -> Iterator[tuple[Task, list[Result]]]:
+    """Results of every task as they come; ``on``: a Ray cluster instead of processes."""
     if on is not None:
-        for _place, found in over(on, numbered_cell, list(enumerate(todo)), arms, jobs):
-            yield found
+        for place, found in over(on, run_task, todo, None, jobs):
+            yield todo[place], found
         return
     with ProcessPoolExecutor(jobs) as pool:
-        asked = [pool.submit(numbered_cell, arms, item) for item in enumerate(todo)]
+        asked = {pool.submit(run_task, None, task): task for task in todo}
         for done in as_completed(asked):
-            yield done.result()
+            yield asked.pop(done), done.result()
 
 
 def ordered(results: list[Result]) -> list[Result]:
@@ -103,20 +133,16 @@ def run_score(
     have = earlier(results_file)
     if report_only:
         return ordered(have)
-    done = {key(r["cell"]) for r in have}
-    todo = [cell for cell in cells(first, last, only) if key(asdict(cell)) not in done]
-    # faults take turns, so that a run that is stopped has seen every one of them
-    todo.sort(key=lambda cell: (cell.seed % 1000, cell.seed))
+    todo = missing(cells(first, last, only), arms, have)
     results_file.parent.mkdir(parents=True, exist_ok=True)
+    mend(results_file)
     with results_file.open("a", encoding="utf-8") as out:
-        for k, found in enumerate(run_all(todo, arms, jobs, on)):
-            for r in found:
-                out.write(json.dumps(r, sort_keys=True) + "\n")
+        for k, (task, found) in enumerate(run_all(todo, jobs, on)):
+            out.write("".join(json.dumps(r, sort_keys=True) + "\n" for r in found))
             out.flush()
             have += found
             if tell:
-                cell = found[0]["cell"]
-                print(f"{k + 1}/{len(todo)} {cell['fault']} seed {cell['seed']}", flush=True)
+                print(f"{k + 1}/{len(todo)} {task.cell.fault} seed {task.cell.seed}", flush=True)
     return ordered(have)
 
 
