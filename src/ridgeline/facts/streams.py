@@ -47,18 +47,21 @@ def stalled_points(view: View) -> Fact:
 
 GAPS: Final = """
 WITH rows AS (
-    SELECT kind, running, new_tokens, ts, source, line, lag(running) OVER w AS running_before,
+    SELECT kind, running, new_tokens, gen_tps, accept_length, ts, source, line, lag(running) OVER w AS running_before,
         lag(ts) OVER w AS ts_before,
         coalesce(lag(CASE WHEN kind = 'prefill' THEN new_tokens END) OVER w, 0) AS prefilled, lag(line) OVER w AS since
     FROM batches WHERE kind IN ('prefill', 'decode') AND ts IS NOT NULL AND running IS NOT NULL
         AND coalesce(role, 'unified') <> 'prefill'
     WINDOW w AS (PARTITION BY server, dp_rank, source ORDER BY line)
 )
-SELECT ts - ts_before AS gap_s, prefilled, running_before, source, since, line FROM rows
+SELECT ts - ts_before AS gap_s, prefilled, running_before, source, since, line,
+    CASE WHEN kind = 'decode' AND gen_tps > 0 THEN running * coalesce(accept_length, 1) / gen_tps END AS step_s
+FROM rows
 WHERE running > 0 AND ts > ts_before
     AND ($since::DOUBLE IS NULL OR ts >= $since) AND ($until::DOUBLE IS NULL OR ts <= $until)
 ORDER BY source, line
 """
+CUT: Final = 3.0  # times what the throughput behind a gap tells of its length
 HALT_S: Final = 2.5  # lines are stamped to the second: a shorter silence may be rounding
 
 
@@ -69,9 +72,11 @@ def halts(view: View) -> Fact:
     if fit is None or len(rows) < 20:
         return lacking("twenty batch lines with times", HOW_DECODE, len(rows))
     usual = float(np.quantile([row[0] for row in rows], 0.9))
+    # A decode line's throughput is that since the line before it: where it does not fit the gap, lines were cut out.
     lost = [
         (gap - max(usual, STEPS_OF_A_REPORT * fit.decode_s(before or 1, 0)) - fit.prefill_s(prefilled, 1), source, line)
-        for gap, prefilled, before, source, _since, line in rows
+        for gap, prefilled, before, source, _since, line, step_s in rows
+        if step_s is None or gap <= CUT * STEPS_OF_A_REPORT * step_s
     ]
     still = [(seconds, source, line) for seconds, source, line in lost if seconds >= HALT_S]
     return found(

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from ridgeline.signals.rows import Rows
 
+U8 = npt.NDArray[np.uint8]
 I64 = npt.NDArray[np.int64]
 F64 = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
@@ -91,6 +92,28 @@ def joined(a: LogLines, b: LogLines) -> LogLines:
         np.concatenate((a.prefixed, b.prefixed)),
         np.concatenate((a.ended, b.ended)),
     )
+
+
+def bytes_of(texts: pa.Array) -> tuple[U8, I64]:
+    """(the bytes of n texts one behind the other, [n + 1] where each begins and the last one ends). No text is null."""
+    texts = pa.concat_arrays([texts]) if texts.offset else texts
+    _, offset_buffer, data_buffer = texts.buffers()
+    offsets = np.frombuffer(offset_buffer, np.int32)[: len(texts) + 1].astype(np.int64)
+    data = np.frombuffer(data_buffer or b"", np.uint8)[offsets[0] : offsets[-1]]
+    return data, offsets - offsets[0]
+
+
+def slices(data: U8, start: I64, end: I64) -> pa.Array:
+    """The texts from each start to its end, none before the end of the one in front of it.
+
+    Arrow copies them: every second one of the parts the bytes fall into.
+    """
+    edges = np.empty(2 * len(start) + 1, np.int32)
+    edges[0:-1:2], edges[1::2], edges[-1] = start, end, end[-1:].max(initial=0)
+    parts: Any = pa.StringArray.from_buffers(2 * len(start), pa.py_buffer(edges), pa.py_buffer(data))
+    wanted = np.zeros(2 * len(start), np.bool_)
+    wanted[0::2] = True
+    return parts.filter(pa.array(wanted))
 
 
 @dataclass(frozen=True)

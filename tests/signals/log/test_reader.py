@@ -59,7 +59,7 @@ def everything(text: str) -> tuple[Reading, dict[str, list[dict[str, Any]]]]:
 def test_chunks_and_stages_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     text = composed(600)
     whole, rows = everything(text)
-    monkeypatch.setattr(stream.Blob.chunks, "__defaults__", (7000,))
+    monkeypatch.setattr(stream.Blob.counted, "__defaults__", (7000,))
     monkeypatch.setattr(reader, "LARGE_BYTES", 4000)
     parts, again = everything(text)
     assert again == rows
@@ -111,7 +111,7 @@ def test_unread_lines_are_kept_with_severity_and_template() -> None:
 
 def test_a_line_of_a_hundred_megabytes_is_one_note(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stream, "LINE_LIMIT", 1 << 20)
-    monkeypatch.setattr(stream.Blob.chunks, "__defaults__", (1 << 18,))
+    monkeypatch.setattr(stream.Blob.counted, "__defaults__", (1 << 18,))
     good = "[2026-11-30 03:37:55 TP0] Decode batch, #running-req: 7, #token: 2176, token usage: 0.94, #queue-req: 4, \n"
     reading, tables = log(good + "9" * (5 << 20) + "\n" + good)
     assert [row["tokens"] for row in tables["batches"]] == [2176, 2176]

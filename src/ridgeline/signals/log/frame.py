@@ -2,18 +2,17 @@
 
 import re
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 from numpy.lib.stride_tricks import sliding_window_view
 
-from ridgeline.signals.lines import F64, I64, LogLines, Mask
+from ridgeline.signals.lines import F64, I64, U8, LogLines, Mask, slices
 from ridgeline.signals.log.clock import Clock, Stamp
 from ridgeline.signals.log.prefixes import Head, ranks_of, split_head
 
-U8 = npt.NDArray[np.uint8]
 SEVERITIES: Final = ("info", "warning", "error", "fatal")
 HEAD_BYTES: Final = 400  # of a line without the common prefix, looked at for other prefixes
 STAMP: Final = 20  # bytes of `[YYYY-MM-DD HH:MM:SS`
@@ -84,7 +83,7 @@ def frame(data: bytes, numbers: I64 | int, clock: Clock) -> tuple[LogLines, int]
     lines = LogLines(
         line.astype(np.int64),
         rows.ts,
-        _bodies(padded, rows.start, rows.end),
+        slices(padded, rows.start, rows.end),
         rows.dp,
         rows.tp,
         rows.pp,
@@ -94,16 +93,6 @@ def frame(data: bytes, numbers: I64 | int, clock: Clock) -> tuple[LogLines, int]
         ended,
     )
     return lines, int(blank.sum())
-
-
-def _bodies(padded: U8, start: I64, end: I64) -> pa.Array:
-    """The texts from each start to its end. Arrow copies them: every second one of the parts the bytes fall into."""
-    edges = np.empty(2 * len(start) + 1, np.int32)
-    edges[0:-1:2], edges[1::2], edges[-1] = start, end, end[-1:].max(initial=0)
-    parts: Any = pa.StringArray.from_buffers(2 * len(start), pa.py_buffer(edges), pa.py_buffer(padded))
-    wanted = np.zeros(2 * len(start), np.bool_)
-    wanted[0::2] = True
-    return parts.filter(pa.array(wanted))
 
 
 def _blank(data: bytes, padded: U8, starts: I64, ends: I64) -> Mask:

@@ -69,12 +69,20 @@ _GLOG = re.compile(
 )
 _PYTHON = re.compile(_DATE + "[ T]" + _TIME + _ZONE + r" - (?P<who>[\w./-]{1,120}) - " + _LEVEL + r" - ")
 _RUST = re.compile(_DATE + "[ T]" + _TIME + _ZONE + r"\s{1,4}" + _LEVEL + r" (?P<who>[\w:.-]{1,160}): ")
+# Formats that a deployment set itself: `time level pid [file:line] text`, and loguru's.
+_PLACED = re.compile(
+    _DATE + "[ T]" + _TIME + _ZONE + r"\s{1,4}\[?" + _LEVEL + r"\]?:?(?:\s{1,4}\d{1,9})?"
+    r"\s{1,4}\[?(?P<who>[\w./-]{1,120}\.py:\d{1,6})\]?:?(?:\s+-)?\s+"
+)
+_LOGURU = re.compile(
+    _DATE + "[ T]" + _TIME + _ZONE + r" {1,4}\| {0,4}" + _LEVEL + r" {0,10}\| {0,4}(?P<who>[\w.<>:/-]{1,160}) +- "
+)
 _PLAIN = re.compile(_DATE + "[ T]" + _TIME + _ZONE + r"(?:\s{1,4}\[?" + _LEVEL + r"\]?:?)?(?:\s+|$)")
 _CLOCK = re.compile(_TIME + r"\s+(?=\S)")
 # The record's own prefix by its first character.
 OWN: Final[dict[str, tuple[re.Pattern[str], ...]]] = {
     "[": (_LMCACHE, _BRACKET, _UNDATED, _RANKS, _LEVELLED, _PLACE),
-    "digit": (_PYTHON, _RUST, _BRACKET, _PLAIN, _CLOCK),
+    "digit": (_PYTHON, _RUST, _BRACKET, _PLACED, _LOGURU, _PLAIN, _CLOCK),
     "upper": (_VLLM, _GLOG),
 }
 

@@ -36,7 +36,7 @@ from ridgeline.signals.log.version import settle
 from ridgeline.signals.log.wrapped import unwrap
 from ridgeline.signals.request_log import parse_json_lines, parse_text_lines
 from ridgeline.signals.rows import Reading, Rows
-from ridgeline.signals.stream import Blob, newlines
+from ridgeline.signals.stream import Blob
 
 Parser = Callable[[LogLines, Reading], Parsed]
 
@@ -109,10 +109,8 @@ def _parsed(framed: Iterator[tuple[LogLines, int]], reading: Reading) -> Iterato
     for lines, blank in framed:
         reading.blank += blank
         reading.lines += blank + len(lines)
-        if held is not None and len(held) and len(lines):
-            at = _same_second(held, lines)
-            yield from life.follow(route(joined(held, part(lines, 0, at)), reading, requests, strange))
-            lines = part(lines, at, len(lines))
+        if held is not None and len(held):
+            lines = joined(held, lines)
         at = _last_second(lines)
         held = part(lines, at, len(lines))
         yield from life.follow(route(part(lines, 0, at), reading, requests, strange))
@@ -202,14 +200,14 @@ def _runs(blob: Blob, reading: Reading, head: bytes) -> Iterator[tuple[I64 | int
         for numbers, data in exported:
             yield numbers, _clean(data, int(numbers[0]), reading)
         return
-    short = (run for first, data in blob.chunks(reading) for run in _short_runs(first, data))
+    short = (run for first, data, count in blob.counted(reading) for run in _short_runs(first, data, count))
     for at, some in whole_lines(short):
         yield at, _clean(some, at if isinstance(at, int) else int(at[0]), reading)
 
 
-def _short_runs(first: int, data: bytes) -> Iterator[tuple[int, bytes]]:
+def _short_runs(first: int, data: bytes, count: int) -> Iterator[tuple[int, bytes]]:
     """A chunk as it is, or in parts where it has so many lines that their columns would be large."""
-    if newlines(data) <= RUN_LINES:
+    if count <= RUN_LINES:
         yield first, data
         return
     ends = np.flatnonzero(np.frombuffer(data, np.uint8) == 10)[RUN_LINES - 1 :: RUN_LINES] + 1
@@ -231,12 +229,6 @@ def _last_second(lines: LogLines) -> int:
         return len(lines)
     at = int(timed[np.searchsorted(timed, other[-1]) + 1])
     return at if at > len(lines) // 2 else len(lines)
-
-
-def _same_second(held: LogLines, lines: LogLines) -> int:
-    """How many of the lines at the start of a run belong to the last second of the one before."""
-    other = np.flatnonzero(~np.isnan(lines.ts) & (lines.ts != held.ts[~np.isnan(held.ts)][-1:].max(initial=-1.0)))
-    return int(other[0]) if len(other) else len(lines)
 
 
 def _clean(data: bytes, first: int, reading: Reading) -> bytes:

@@ -12,9 +12,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ridgeline.signals.lines import F64, I64
+from ridgeline.signals.lines import F64, I64, U8, bytes_of
 
-U8 = npt.NDArray[np.uint8]
 NUMBER: Final = re.compile(r"-?0(?:\.0)?")
 MAX_DIGITS: Final = 15  # integers up to here are exact in a double; a longer run of digits is no figure of a log line
 
@@ -71,12 +70,8 @@ class Shapes:
 
 def shapes_of(bodies: pa.Array) -> Shapes:
     """Group lines by shape. There are no nulls among them, none is empty and none begins with a digit."""
-    bodies = pa.concat_arrays([bodies]) if bodies.offset else bodies
-    _, offset_buffer, data_buffer = bodies.buffers()
+    data, offsets = bytes_of(bodies)
     n = len(bodies)
-    offsets = np.frombuffer(offset_buffer, np.int32)[: n + 1].astype(np.int64)
-    data = np.frombuffer(data_buffer, np.uint8)[offsets[0] : offsets[-1]]
-    offsets = offsets - offsets[0]
     digit = (data - np.uint8(48)) < 10
     # No line begins with a digit, so a run never goes on from one line into the next.
     turns = np.flatnonzero(digit[1:] != digit[:-1]) + 1

@@ -33,6 +33,13 @@ REST: Final = rf"^(?:{ITEM}(?:, |; | = | \+ |$))+$|^Invalid Time Stats|^Unknown 
 STARTS: Final = ("ReqTimeStats(", "Req Time Stats(")
 WALL_FROM: Final = 1e9
 MS_PER_S: Final = 1000.0
+# Made once: Arrow takes longer over a Python value than over a run of a few hundred lines.
+NULL: Final = pa.scalar(None, pa.string())
+WALL, MONOTONIC, DURATION_ONLY, KIND, EVENT = (
+    pa.scalar(text) for text in ("wall", "monotonic", "duration-only", "time-stats", "finished")
+)
+ROLES: Final = {role: pa.scalar(role) for role in ("unified", "prefill", "decode")}
+ROLE_NAMES: Final = pa.array(list(ROLES))
 
 # Column → the names that mean it, best first. A name in 56/59 style has its value in brackets.
 DURATIONS: Final[dict[str, tuple[str, ...]]] = {
@@ -104,7 +111,7 @@ def _rows(some: LogLines, head: pa.Array, reading: Reading) -> list[Rows]:
     n = len(some)
     rest = pc.struct_field(head, "rest")
     role = pc.struct_field(head, "type")
-    role = pc.if_else(pc.is_in(role, pa.array(["unified", "prefill", "decode"])), role, None)
+    role = pc.if_else(pc.is_in(role, ROLE_NAMES), role, NULL)
     shapes = shapes_of(rest)
     members = groups(shapes.codes, len(shapes.texts))
 
@@ -118,14 +125,13 @@ def _rows(some: LogLines, head: pa.Array, reading: Reading) -> list[Rows]:
     wall = start >= WALL_FROM
     rid = pc.struct_field(head, "rid")
     probe = _mask(pc.starts_with(rid, "HEALTH_CHECK"))
-    room = pc.cast(_whole(head, "room", r"\d+"), pa.int64())
-    room = pc.if_else(pa.array(probe), None, room)
-    unified = _mask(pc.equal(role, "unified"))
+    room = pc.cast(pc.if_else(pa.array(probe), NULL, _whole(head, "room")), pa.int64())
+    of_role = {name: _mask(pc.equal(role, value)) for name, value in ROLES.items()}
+    unified = of_role["unified"]
     retries = np.where(some.ended, number(r"#retries=(?P<v>\d+)"), np.nan)
-    attempts = pc.cast(_whole(head, "attempts", r"\d+"), pa.int64())
-    source = pa.repeat(reading.source, n)
+    attempts = pc.cast(_whole(head, "attempts"), pa.int64())
     dp_rank = pa.array(some.dp_rank, mask=some.dp_rank < 0)
-    clock = pc.if_else(pa.array(wall), "wall", pc.if_else(pa.array(np.isnan(start)), None, "monotonic"))
+    clock = pc.if_else(pa.array(wall), WALL, pc.if_else(pa.array(np.isnan(start)), NULL, MONOTONIC))
     logged = pa.array(some.ts, from_pandas=True)
     records: dict[str, Any] = {
         "rid": rid,
@@ -134,7 +140,7 @@ def _rows(some: LogLines, head: pa.Array, reading: Reading) -> list[Rows]:
         "probe": pa.array(probe),
         "dp_rank": dp_rank,
         "prompt_tokens": pc.cast(pc.struct_field(head, "input"), pa.int64()),
-        "cached_tokens": pc.cast(_whole(head, "cached", r"\d+"), pa.int64()),
+        "cached_tokens": pc.cast(_whole(head, "cached"), pa.int64()),
         "completion_tokens": pc.cast(pc.struct_field(head, "output"), pa.int64()),
         "attempts": pc.coalesce(attempts, pc.cast(pa.array(retries, from_pandas=True), pa.int64())),
         "queued_ts": _array(np.where(unified & wall, start, np.nan)),
@@ -143,9 +149,9 @@ def _rows(some: LogLines, head: pa.Array, reading: Reading) -> list[Rows]:
         "transfer_gb_s": _array(number(r"transfer_speed=(?P<v>[\d.]+) ?GB/s")),
         "transfer_mb": _array(number(r"transfer_total=(?P<v>[\d.]+) ?MB")),
         "clock": clock,
-        "kind": pa.repeat("time-stats", n),
-        "event": pa.repeat("finished", n),
-        "source": source,
+        "kind": pa.repeat(KIND, n),
+        "event": pa.repeat(EVENT, n),
+        "source": np.full(n, reading.source),
         "line": some.line,
     }
     for column, names in DURATIONS.items():
@@ -155,14 +161,14 @@ def _rows(some: LogLines, head: pa.Array, reading: Reading) -> list[Rows]:
         records[column] = _array(found)
     made = [rows_of("records", records)]
     for want, stage, sums in STAGES:
-        rows = _stage(want, stage, sums, records, values, wall, start)
+        rows = _stage(of_role[want], stage, sums, records, values, wall, start)
         if rows is not None:
             made.append(rows)
     return made
 
 
 def _stage(
-    want: str,
+    mine: Mask,
     stage: str,
     sums: tuple[tuple[str, ...], ...],
     records: dict[str, Any],
@@ -170,11 +176,13 @@ def _stage(
     wall: Mask,
     start: F64,
 ) -> Rows | None:
+    if not mine.any():
+        return None
     duration = np.full(len(start), np.nan)
     for names in sums:
         total = np.sum([values[name] for name in names], axis=0)
         duration = np.where(np.isnan(duration), total, duration)
-    keep = _mask(pc.equal(records["role"], want)) & ~np.isnan(duration)
+    keep = mine & ~np.isnan(duration)
     if not keep.any():
         return None
     mask = pa.array(keep)
@@ -184,19 +192,19 @@ def _stage(
     columns: dict[str, Any] = {
         name: records[name].filter(mask) for name in ("rid", "room", "role", "dp_rank", "probe", "clock")
     }
-    columns["source"] = pa.repeat(records["source"][0], size)
+    columns["source"] = records["source"][keep]
     columns["line"] = records["line"][keep]
     columns["stage"] = pa.repeat(stage, size)
     columns["start_ts"] = _array(np.where(first & wall, start, np.nan)[keep])
     columns["duration_s"] = _array(duration[keep])
-    columns["basis"] = pa.repeat("duration-only", size)
+    columns["basis"] = pa.repeat(DURATION_ONLY, size)
     return rows_of("stages", columns)
 
 
-def _whole(head: pa.Array, name: str, pattern: str) -> pa.Array:
-    """A field of the header where it matches a pattern, else null (RE2 gives "" for a group that took no part)."""
+def _whole(head: pa.Array, name: str) -> pa.Array:
+    """A number of the header, else null (RE2 gives "" for a group that took no part)."""
     field = pc.struct_field(head, name)
-    return pc.if_else(pc.match_substring_regex(field, f"^{pattern}$"), field, None)
+    return pc.if_else(pc.utf8_is_decimal(field), field, NULL)
 
 
 @lru_cache(maxsize=64)

@@ -5,11 +5,13 @@ Token ids where the record has them, else the text, in characters and said as su
 so; what lies behind the gap has no place in a prefix.
 """
 
+from functools import reduce
 from typing import Any, Final
 
 import msgspec
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ridgeline.signals.prompt.book import Book, Prompt, prompt_rows
 from ridgeline.signals.prompt.hashes import text_of_ids
@@ -30,10 +32,12 @@ IDS: Final = msgspec.json.Decoder(list[int])
 
 def rows(records: pa.Table, reading: Reading, book: Book) -> list[Rows]:
     """Rows of `prompts` for records given as columns of `WANTED` (those that are missing count as null)."""
-    if not {"text", "input_ids"} & set(records.column_names):
+    said = [pc.is_valid(records[name]) for name in ("text", "input_ids") if name in records.column_names]
+    some = records.filter(reduce(pc.or_, said)) if said else records.slice(0, 0)
+    if not len(some):
         return []
     found: list[Prompt] = []
-    for record in records.select([name for name in WANTED if name in records.column_names]).to_pylist():
+    for record in some.select([name for name in WANTED if name in records.column_names]).to_pylist():
         rid = record.get("rid")
         if isinstance(rid, str) and rid.startswith(PROBE):
             continue
