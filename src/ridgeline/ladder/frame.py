@@ -83,7 +83,7 @@ def _candidates(
     """(onset, last good moment, end, signal) of the longest bad stretch of each signal that has one."""
     candidates: list[tuple[float, float, float, str]] = []
     for signal, (times, values) in known.items():
-        if len(times) < 3 * MIN_SAMPLES:
+        if len(times) < 2 * MIN_SAMPLES:
             continue
         points = change_points(times, values, min_strength=1.5, max_p=max_p)
         bad = [
