@@ -55,6 +55,18 @@ def test_a_stepped_wall_clock_changes_stamps_and_nothing_else(monkeypatch: pytes
     assert abs(sum(path == "/metrics" for _, path, _ in engine.seen) - kept.count(url, "metrics")) <= 1
 
 
+def test_vllm_is_asked_for_the_load_under_its_own_name() -> None:
+    """Names that are not there are asked once; the one that is goes on being asked."""
+    gone = {path: (lambda handler: handler.answer(404, b"")) for path in ("/v1/loads", "/server_info", "/model_info")}
+    engine = Engine(faults={**gone, "/load": lambda handler: handler.answer(200, b'{"server_load":3}')})
+    with serving(engine) as url:
+        kept, _, _ = asyncio.run(polled([url], 0.2, 2.0))
+    asked = [path.split("?")[0] for _, path, _ in engine.seen]
+    assert (asked.count("/v1/loads"), asked.count("/get_load")) == (1, 1) and asked.count("/load") >= 5
+    said = kept.data[f"{home_of(url)}/loads.scrapes.txt"]
+    assert said.count(b'{"server_load":3}') == asked.count("/load") and b"url=" + url.encode() + b"/load\n" in said
+
+
 def test_a_dead_server_stalls_nobody() -> None:
     with serving(Engine()) as good, serving(Engine(faults={"/metrics": lambda h: time.sleep(5)})) as stuck:
         kept, tally, _ = asyncio.run(polled([good, stuck, "http://127.0.0.1:9"], 0.2, 2.0))

@@ -11,7 +11,8 @@ INFO_S: Final = 300.0
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """One endpoint of every server. `instead` is its older name; `least_s`: a long capture asks no more often.
+    """One endpoint of every server. `instead`: its names in older releases and in vLLM, tried in order where the one
+    before is not there; `least_s`: a long capture asks no more often.
 
     `secret`: its answer may hold secrets, which are cut out before anything lasting is written. `steady`: asked no less
     often when it is slow, for that it does not answer is what is looked for.
@@ -19,10 +20,15 @@ class Endpoint:
 
     name: str
     path: str
-    instead: str | None = None
+    instead: tuple[str, ...] = ()
     least_s: float = 0.0
     secret: bool = False
     steady: bool = False
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """Every name, newest first."""
+        return (self.path, *self.instead)
 
     @property
     def file(self) -> str:
@@ -37,10 +43,10 @@ class Endpoint:
 
 ENDPOINTS: Final = (
     Endpoint("metrics", "/metrics"),
-    Endpoint("loads", "/v1/loads?include=all", "/get_load"),
+    Endpoint("loads", "/v1/loads?include=all", ("/get_load", "/load")),
     Endpoint("health", "/health", least_s=HEALTH_S, steady=True),
-    Endpoint("server_info", "/server_info", "/get_server_info", INFO_S, secret=True),
-    Endpoint("model_info", "/model_info", "/get_model_info", INFO_S, secret=True),
+    Endpoint("server_info", "/server_info", ("/get_server_info",), INFO_S, secret=True),
+    Endpoint("model_info", "/model_info", ("/get_model_info",), INFO_S, secret=True),
     Endpoint("version", "/version", least_s=INFO_S),
 )
 

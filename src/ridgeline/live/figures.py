@@ -21,22 +21,23 @@ COUNTERS: Final = {
     b"num_requests_total": "finished", b"request_success_total": "finished",
     b"generation_tokens_total": "generated", b"realtime_tokens_total": "computed",
     b"num_retracted_requests_total": "retracted", b"num_preemptions_total": "retracted",
-    b"num_aborted_requests_total": "aborted",
+    b"num_aborted_requests_total": "aborted", b"admission_rejections_total": "aborted",
 }  # fmt: skip
+ENDED: Final = b"request_success_total"  # vLLM counts what was aborted here too, by reason
 # Of the HTTP server: a scheduler that stands still leaves its own gauges as they were, while requests go on arriving.
 HTTP: Final = {b"http_requests_total": "arrived", b"http_responses_total": "turned_away"}
 ASKED: Final = (b"/generate", b"/v1/completions", b"/v1/chat/completions", b"/v1/responses", b"/v1/messages")
 HISTOGRAMS: Final = {
     b"time_to_first_token_seconds": "ttft", b"e2e_request_latency_seconds": "e2e", b"queue_time_seconds": "queue",
     b"request_queue_time_seconds": "queue", b"request_time_per_output_token_seconds": "tpot",
-    b"inter_token_latency_seconds": "tpot",
+    b"time_per_output_token_seconds": "tpot", b"inter_token_latency_seconds": "gap",
 }  # fmt: skip
 STAGE: Final = b"per_stage_req_latency_seconds_sum"
 _NAMES: Final = b"|".join(
     [*GAUGES, *COUNTERS, *HTTP, *(name + b"_(?:bucket|sum|count)" for name in HISTOGRAMS), STAGE]
 )  # fmt: skip
 LINE: Final = re.compile(rb"^(?:sglang|vllm)[:_](" + _NAMES + rb")(?:\{([^}\n]*)\})? ([-+.\deEInfNa]+)", re.MULTILINE)
-LABEL: Final = re.compile(rb'(dp_rank|engine|le|stage|priority|endpoint|status_code)="([^"]*)"')
+LABEL: Final = re.compile(rb'(dp_rank|engine|le|stage|priority|endpoint|status_code|finished_reason)="([^"]*)"')
 
 
 @dataclass
@@ -80,6 +81,8 @@ def scraped(ts: float, body: bytes) -> Scraped:
         elif name in COUNTERS:
             word = COUNTERS[name]
             out.counters[word] = out.counters.get(word, 0.0) + value
+            if name == ENDED and labels.get(b"finished_reason") in (b"abort", b"error"):
+                out.counters["aborted"] = out.counters.get("aborted", 0.0) + value
         elif name in HTTP:
             failed = labels.get(b"status_code", b"")[:1] in (b"4", b"5")
             if labels.get(b"endpoint") in ASKED and (HTTP[name] == "arrived" or failed):
@@ -90,6 +93,10 @@ def scraped(ts: float, body: bytes) -> Scraped:
             stages[stage] = stages.get(stage, 0.0) + value
         else:
             _histogram(out, name, labels, value)
+    for one, other in (("tpot", "gap"), ("gap", "tpot")):  # a release that has one of the two: it stands for both
+        if one not in out.counts and other in out.counts:
+            out.counts[one], out.sums[one] = out.counts[other], out.sums.get(other, 0.0)
+            out.latency[one] = out.latency.get(other, {})
     return out
 
 
@@ -107,6 +114,14 @@ def _histogram(out: Scraped, name: bytes, labels: dict[bytes, bytes], value: flo
             return
         buckets = out.latency.setdefault(word, {})
         buckets[le] = buckets.get(le, 0.0) + value
+
+
+def speed_between(a: Scraped, b: Scraped) -> float | None:
+    """Generated tokens per second: the engine's own gauge where it has one (SGLang), else from the counter (vLLM)."""
+    told = b.total("gen_tps")
+    if told is not None or "generated" not in b.counters or b.ts <= a.ts:
+        return told
+    return max(0.0, b.counters["generated"] - a.counters.get("generated", 0.0)) / (b.ts - a.ts)
 
 
 def mean_between(a: Scraped, b: Scraped, name: str) -> float | None:

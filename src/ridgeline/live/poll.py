@@ -109,8 +109,10 @@ def _follow(base: str, endpoint: Endpoint, home: Path, stop: threading.Event, an
     path = endpoint.path
     with (home / endpoint.file).open("ab") as out:
         status = _scrape(base + path, out)
-        if status == 404 and endpoint.instead is not None:
-            path = endpoint.instead
+        for other in endpoint.instead:
+            if status != 404:
+                break
+            path = other
             status = _scrape(base + path, out)
         if status > 0:
             answered.set()

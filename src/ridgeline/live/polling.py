@@ -86,8 +86,10 @@ async def _follow(
         answer = await _asked(client, base + path, until, last)
         if answer is None:
             return
-        if answer.status == 404 and first and target.instead is not None:
-            path = target.instead
+        for other in target.instead if first else ():
+            if answer.status != 404:
+                break
+            path = other
             answer = await get(client, base + path, timeout_s=LAST_S if last else TIMEOUT_S)
         if answer.status in (404, 405) and first:
             return  # this version has no such endpoint: nothing to poll

@@ -17,9 +17,7 @@ from ridgeline.words.versions import Engine
 
 DEADLINE_S: Final = 12.0
 # Endpoint → its paths, newest first; the first that is not 404 counts.
-PATHS: Final[dict[str, tuple[str, ...]]] = {
-    e.name: (e.path,) if e.instead is None else (e.path, e.instead) for e in ENDPOINTS
-}
+PATHS: Final[dict[str, tuple[str, ...]]] = {e.name: e.paths for e in ENDPOINTS}
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from ridgeline.live.figures import Scraped, mean_between
+from ridgeline.live.figures import Scraped, mean_between, speed_between
 
 COLOURS: Final = ("cyan", "yellow", "magenta", "green", "blue", "red")
 WIDTH: Final = 24
@@ -31,6 +31,7 @@ def screen(servers: Mapping[str, Sequence[Scraped]], ring: str, said: Sequence[s
             continue
         last, before = history[-1], _before(history)
         ttft = mean_between(before, last, "ttft") if before is not None else None
+        speed = speed_between(before, last) if before is not None else None
         age = now - last.ts
         for rank, values in sorted(last.ranks.items(), key=lambda item: (len(item[0]), item[0])):
             rows += 1
@@ -39,7 +40,8 @@ def screen(servers: Mapping[str, Sequence[Scraped]], ring: str, said: Sequence[s
             table.add_row(
                 name, rank, _number(values.get("running")), _number(values.get("waiting")),
                 " ".join(f"{q} {values[q]:.0f}" for q in QUEUES if values.get(q)), _bar(values.get("usage")),
-                _number(values.get("gen_tps")), "" if ttft is None else f"{ttft:.2f} s",
+                _number(values.get("gen_tps", speed if len(last.ranks) == 1 else None)),
+                "" if ttft is None else f"{ttft:.2f} s",
                 _stages(before, last, rank, legend), style="bright_black" if age > 15 else "",
             )  # fmt: skip
     lines: list[RenderableType] = [

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from ridgeline.live.figures import Scraped, least_quantile, mean_between
+from ridgeline.live.figures import Scraped, least_quantile, mean_between, speed_between
 
 HISTORY_S: Final = 300.0
 RECENT: Final = 5  # readings that must agree
@@ -183,7 +183,7 @@ class Watcher:
             "held": _held(now),
             "ttft": mean_between(last, now, "ttft") if last is not None else None,
             "gap": _slow_gap(last, now) if last is not None else None,
-            "gen_tps": now.total("gen_tps") if busy else None,
+            "gen_tps": speed_between(last, now) if busy and last is not None else None,
         }
         found = []
         for name, value in readings.items():
@@ -236,7 +236,7 @@ def _taken(s: Scraped) -> float:
 
 def _progress(s: Scraped) -> tuple[object, ...]:
     moving = tuple(sorted((rank, values.get("gen_tps"), values.get("usage")) for rank, values in s.ranks.items()))
-    return (*(s.counters.get(name) for name in ("finished", "generated", "computed")), s.counts.get("tpot"), moving)
+    return (*(s.counters.get(name) for name in ("finished", "generated", "computed")), s.counts.get("gap"), moving)
 
 
 def _held(s: Scraped) -> float | None:
@@ -247,7 +247,7 @@ def _held(s: Scraped) -> float | None:
 
 def _slow_gap(a: Scraped, b: Scraped) -> float | None:
     """What the slowest tenth of token gaps exceeds for certain; None where too few tokens came."""
-    known = least_quantile(a, b, "tpot", 0.9)
+    known = least_quantile(a, b, "gap", 0.9)
     return known[0] if known is not None and known[1] >= GAPS else None
 
 
