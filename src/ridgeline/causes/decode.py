@@ -20,13 +20,14 @@ CAUSES: Final = (
             must("step_excess", "<", 1.25),
             # Batches also grow where requests merely stay longer for another reason: more must be asked of decode.
             must("change", ">=", 1.12, of="decode_demand"),
+            # Prefill that takes longer holds steps up and fills batches as well: it must be known not to.
+            must("prefill_excess", "<", 1.4),
         ),
         supporting=(helps("change", ">=", 1.2, of="seconds", what="tpot_s"),),
         absent=(
             never("change", "<=", 0.8, of="accept_length"),
             # More to prefill for each request makes stays longer and batches fuller: then that is the cause.
             never("change", ">=", 1.3, of="fresh_tokens"),
-            never("prefill_excess", ">=", 1.25),
         ),
         twins=(Twin("decode.regression", must("step_excess", "<", 1.25)),),
         comparative=True,

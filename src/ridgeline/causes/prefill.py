@@ -83,11 +83,12 @@ CAUSES: Final = (
             helps("event_count", ">=", 1, kinds="compile,warmup"),
             helps("event_count", ">=", 1, kinds="ready"),
         ),
-        # Where a queue stands all along, the first ones waited like the rest.
-        absent=(never("stands_still", "is", True), never("waiting_share", ">=", 0.7)),
+        absent=(never("stands_still", "is", True),),
         twins=(Twin("prefill.regression", must("cold_start_ratio", ">=", 3)),),
         explains=(
             "prefill.regression",
+            "decode.regression",
+            "decode.token-stall",
             "queue.burst",
             "queue.running-cap",
             "queue.arrival-overload",

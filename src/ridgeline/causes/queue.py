@@ -187,8 +187,14 @@ CAUSES: Final = (
         ),
         absent=(never("change", ">=", 1.5, of="arrival_rate"), never("stands_still", "is", True)),
         twins=(Twin("prefill.prompt-mix", must("behind_giants", "is", True)),),
-        # the giants themselves raise what a request brings to compute
-        explains=("queue.burst", "queue.arrival-overload", "decode.prefill-interference", "prefill.prompt-mix"),
+        # the giants themselves raise what a request brings to compute, and fill the pool while they are computed
+        explains=(
+            "queue.burst",
+            "queue.arrival-overload",
+            "decode.prefill-interference",
+            "prefill.prompt-mix",
+            "memory.saturation",
+        ),
         remedies=(
             Remedy(
                 "fix",

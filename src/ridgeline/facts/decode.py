@@ -7,6 +7,7 @@ from typing import Final
 import numpy as np
 
 from ridgeline.bundle.view import View
+from ridgeline.facts.change import change
 from ridgeline.facts.make import bounds, found, lacking, rounded, spans_of
 from ridgeline.facts.points import ready
 from ridgeline.facts.steps import shared_batch, steps
@@ -58,7 +59,8 @@ def batch_size(view: View) -> Fact:
 def step_excess(view: View) -> Fact:
     """Seconds of a decode step now over then, both by their own window's fit, at a batch that both have seen.
 
-    The fit (`facts/steps.py`) sets apart the prefill that ran between two reports.
+    The fit (`facts/steps.py`) sets apart the prefill that ran between two reports. Averages of seconds (vLLM's) do
+    that poorly: there the tokens of requests that met little prefill must have become slower as well.
     """
     if view.baseline is None:
         return lacking("a baseline", "--baseline FROM..TO, or a log that also covers the time before")
@@ -73,6 +75,10 @@ def step_excess(view: View) -> Fact:
     if actual <= 0 or expected <= 0:
         return lacking("a usable fit of the steps", "a longer --baseline", then.n)
     value = actual / expected
+    if not now.batches.any() and not then.batches.any():
+        tokens = change(view, "seconds", what="tpot_s", q=0.1)
+        if tokens.value is not None and tokens.n >= 10 and tokens.value < value:
+            value, actual = tokens.value, expected * tokens.value
     return found(
         view,
         value,

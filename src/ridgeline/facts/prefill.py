@@ -8,6 +8,7 @@ from ridgeline.bundle.view import View
 from ridgeline.facts.change import change
 from ridgeline.facts.decode import step_excess
 from ridgeline.facts.make import bounds, found, lacking, restated, rounded, spans_of
+from ridgeline.facts.prefill_unhit import excess_by_prompts, fresh_of_counters
 from ridgeline.facts.steps import steps
 from ridgeline.model.fact import Fact
 
@@ -61,9 +62,12 @@ FROM rows
 
 
 def fresh_tokens(view: View) -> Fact:
-    """Mean uncached prompt tokens of a request: what it brings to compute."""
-    _n, known, _prompt, fresh, cites = view.one(TOKENS, bounds(view))
+    """Mean uncached prompt tokens of a request: what it brings to compute. Counters tell the hits where it does not."""
+    n, known, prompt, fresh, cites = view.one(TOKENS, bounds(view))
     if known < 5:
+        counted = fresh_of_counters(view, prompt) if n >= 5 else None
+        if counted is not None:
+            return found(view, counted, "tokens", n, cites)
         return lacking("prompt and cached tokens of requests", HOW_REQUESTS, known)
     return found(view, fresh, "tokens", known, cites)
 
@@ -93,6 +97,8 @@ def prefill_excess(view: View) -> Fact:
     if view.baseline is None:
         return lacking("a baseline", "--baseline FROM..TO, or a log that also covers the time before")
     between, asked = _excess_between_steps(view), _excess_of_requests(view)
+    if asked.value is None:
+        asked = excess_by_prompts(view) or asked
     if between is not None and (asked.value is None or between.value < asked.value):
         return between
     return asked
@@ -199,6 +205,12 @@ def giant_prefill(view: View) -> Fact:
     )
 
 
+FEW_GIANTS: Final = 0.04  # share of the requests
+USUAL_WAIT: Final = """
+SELECT CASE WHEN count(queue_s) >= 20 THEN quantile_cont(queue_s, 0.25) END FROM asks
+WHERE queue_s IS NOT NULL AND NOT coalesce(probe, false)
+    AND ($since::DOUBLE IS NULL OR received_ts >= $since) AND ($until::DOUBLE IS NULL OR received_ts <= $until)
+"""
 SHORT_WAITS: Final = """
 WITH rows AS (
     SELECT prompt_tokens, queue_s, coalesce(queued_ts, received_ts) AS queued, scheduled_ts,
@@ -211,10 +223,16 @@ WITH rows AS (
         AND NOT coalesce(probe, false)
         AND ($since::DOUBLE IS NULL OR received_ts >= $since) AND ($until::DOUBLE IS NULL OR received_ts <= $until)
 ),
-middle AS (SELECT median(prompt_tokens) AS prompt, quantile_cont(queue_s, 0.25) AS quick FROM rows),
+middle AS (
+    -- Where nearly everyone waits, the quick ones are those of the time before.
+    SELECT median(prompt_tokens) AS prompt, least(quantile_cont(queue_s, 0.25), $quick) AS quick FROM rows
+),
+chunk AS (SELECT min(chunked_prefill_size) AS chunk FROM servers WHERE chunked_prefill_size > 0),
 giants AS (
     SELECT r.queued + r.queue_s AS began, coalesce(r.prefill_done_ts, r.queued + r.queue_s + 1.0) AS ended
-    FROM rows r, middle m WHERE r.prompt_tokens >= 8 * m.prompt AND r.prompt_tokens >= 4096
+    FROM rows r, middle m
+    WHERE r.prompt_tokens >= 8 * m.prompt AND r.prompt_tokens >= 4096
+        AND r.prompt_tokens >= 2 * coalesce((SELECT chunk FROM chunk), 0)
 ),
 slow AS (SELECT r.* FROM rows r, middle m WHERE r.prompt_tokens < 8 * m.prompt
     AND r.queue_s >= greatest(4 * m.quick, 0.2)),
@@ -231,75 +249,11 @@ FROM behind
 
 def waits_behind_giants(view: View) -> Fact:
     """Share of the slow-to-start requests that waited while a prompt of eight times the median was prefilled."""
-    n, giants, slow, behind, prompt, cites = view.one(SHORT_WAITS, bounds(view))
+    before = view.window(view.baseline, None) if view.baseline is not None else None
+    quick = None if before is None else view.one(USUAL_WAIT, bounds(before))[0]
+    n, giants, slow, behind, prompt, cites = view.one(SHORT_WAITS, {**bounds(view), "quick": quick})
     if n < 20:
         return lacking("queue times and prompt lengths of requests", HOW_REQUESTS, n)
-    value = behind / slow if slow >= 5 and giants else 0.0
+    # A class of long prompts is more to compute; a giant is an exception that others meet.
+    value = behind / slow if slow >= 5 and 0 < giants <= FEW_GIANTS * n else 0.0
     return found(view, value, "share", n, cites, giants=giants, slow=slow, behind=behind, prompt=prompt)
-
-
-COLD: Final = """
-WITH boot AS (
-    SELECT max(ts) AS ts FROM events
-    WHERE kind IN ('ready', 'restart', 'weights-updated')
-        -- A start long before the incident, or after it, is not what the incident is.
-        AND ($since::DOUBLE IS NULL OR ts >= $since - 120) AND ($until::DOUBLE IS NULL OR ts <= $until)
-),
-rows AS (
-    SELECT coalesce(ttft_s, first_token_ts - received_ts) - coalesce(queue_s, 0) AS ttft_s,
-        received_ts - (SELECT ts FROM boot) AS age_s, prompt_tokens - cached_tokens AS fresh, source, line
-    FROM asks
-    WHERE received_ts IS NOT NULL AND coalesce(ttft_s, first_token_ts - received_ts) IS NOT NULL
-        AND NOT coalesce(probe, false)
-),
--- The client's view, where the server says nothing of first tokens.
-seen AS (
-    SELECT * FROM rows
-    UNION ALL
-    SELECT c.ttft_s, c.received_ts - (SELECT ts FROM boot), a.prompt_tokens - a.cached_tokens, c.source, c.line
-    FROM requests c LEFT JOIN asks a ON a.rid IN (c.rid, c.client_rid)
-    WHERE c.role = 'client' AND c.ttft_s IS NOT NULL AND c.received_ts IS NOT NULL AND NOT EXISTS (SELECT 1 FROM rows)
-),
-ranked AS (SELECT *, row_number() OVER (ORDER BY age_s) AS nth FROM seen WHERE age_s >= 0),
-compiles AS (
-    SELECT count(*) AS n FROM events WHERE kind = 'compile' AND ts > (SELECT ts FROM boot)
-        AND ($since::DOUBLE IS NULL OR ts >= $since) AND ($until::DOUBLE IS NULL OR ts <= $until)
-)
-SELECT count(*) AS n, median(ttft_s) FILTER (WHERE nth <= 5) AS first, median(ttft_s) FILTER (WHERE nth > 10) AS later,
-    median(fresh) FILTER (WHERE nth <= 5) AS fresh_first, median(fresh) FILTER (WHERE nth > 10) AS fresh_later,
-    (SELECT n FROM compiles) AS compiles, max(age_s) FILTER (WHERE nth <= 5) AS until_s,
-    (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
-     FROM (SELECT source, min(line) AS a, max(line) AS b FROM ranked WHERE nth <= 5 GROUP BY source)) AS cites
-FROM ranked
-"""
-
-
-def cold_start_ratio(view: View) -> Fact:
-    """TTFT (without queueing) of the first five requests after a boot, over that of later ones for as many tokens.
-
-    After a boot the prefix cache is empty too, and the first prompts are computed whole: where uncached tokens are not
-    told, only lines of compiling tell a cold start from that. Less than half a second more is a warm-up that nobody
-    notices: the ratio then counts as 1.
-    """
-    n, first, later, fresh_first, fresh_later, compiles, until_s, cites = view.one(COLD, bounds(view))
-    if n < 16 or not later or first is None:
-        return lacking(
-            "requests right after a boot", "the log from the line 'ready to roll' on, with TTFT of requests", n
-        )
-    told = fresh_first is not None and fresh_later
-    like = later * max(1.0, fresh_first / fresh_later) if told else later
-    value = first / like if first - like >= 0.5 else 1.0
-    if value > 1 and not told and not compiles:
-        return lacking("uncached tokens of the first requests", HOW_REQUESTS, n)
-    return found(
-        view,
-        value,
-        "ratio",
-        n,
-        cites,
-        first=rounded(first),
-        later=rounded(later),
-        compiles=compiles,
-        until_s=rounded(until_s),
-        ratio=rounded(value),
-    )

@@ -13,7 +13,7 @@ from ridgeline.facts.steps import STEPS_OF_A_REPORT, steps
 from ridgeline.model.fact import Fact
 
 HOW_DECODE: Final = "decode lines of the server log"
-LONG_BATCH: Final = 4_096  # tokens of one prefill batch; the usual chunk is a matter of prompts, not of pauses
+LONG_BATCH: Final = 4_096  # tokens: a chunk as small as this is cut for the streams' sake; more is a matter of pauses
 LONG_TRAIN: Final = 65_536  # tokens of a train of prefill batches that streams feel
 
 
@@ -136,7 +136,9 @@ def streams_paused(view: View) -> Fact:
         return lacking("a baseline", "--baseline FROM..TO, or a log that also covers the time before")
     told, before = dict(now.statement.figures), dict(then.statement.figures)
     # Fuller batches of the usual budget pause nobody for longer than before: these are longer than any of then.
-    longer = told["tokens"] >= max(1.5 * before["tokens"], LONG_BATCH) and told["tokens"] > before["most"]
+    longer = (
+        told["tokens"] >= 1.5 * before["tokens"] and told["tokens"] > LONG_BATCH and told["tokens"] > before["most"]
+    )
     value = bool(now.value >= 0.5 and longer and now.value >= 1.5 * then.value)
     return restated(now, value, "", "prefill_pause.grew", then=rounded(then.value))
 
