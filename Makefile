@@ -3,8 +3,9 @@
 PYTHON ?= python3
 CORE := .venv-core
 DEV := .venv
+AUDIT := .venv-audit
 
-.PHONY: demo test lint warm clean
+.PHONY: demo test lint audit warm clean
 
 demo: $(CORE)/ready
 	@rm -rf demo
@@ -18,6 +19,10 @@ lint: $(DEV)/ready
 	$(DEV)/bin/ruff check src tests bench
 	$(DEV)/bin/ruff format --check src tests bench
 	$(DEV)/bin/mypy
+
+# Known vulnerabilities of what is installed; asks a database, so it is no part of `test`.
+audit: $(DEV)/ready $(AUDIT)/ready
+	$(AUDIT)/bin/pip-audit --skip-editable --path "$$($(DEV)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')"
 
 warm: $(CORE)/ready
 	$(CORE)/bin/python -m ridgeline.sim.warm
@@ -33,5 +38,10 @@ $(DEV)/ready: pyproject.toml
 	$(DEV)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[live,page,search,mcp,ray,dev]'
 	@touch $@
 
+$(AUDIT)/ready:
+	$(PYTHON) -m venv $(AUDIT)
+	$(AUDIT)/bin/python -m pip install --quiet --disable-pip-version-check pip-audit
+	@touch $@
+
 clean:
-	rm -rf $(CORE) $(DEV) demo
+	rm -rf $(CORE) $(DEV) $(AUDIT) demo

@@ -65,11 +65,35 @@ def format_pages() -> dict[str, str]:
         said = [inspect.getdoc(module), inspect.getdoc(package) if package.__name__ != "ridgeline.signals" else None]
         where = Path(inspect.getfile(module)).relative_to(ROOT).as_posix()
         words = "\n\n".join(text for text in said if text)
+        words += "".join(f"\n\n{line}" for line in switched(kind))
         pages[f"formats/{kind}.md"] = (
             f"# {kind}\n\n{words}\n\nRead by [{where}](../../../{where}). `ridgeline sources FILE` shows "
             f"whether a file is taken for it; `--unread` lists every line that was not understood.\n\n{MADE}\n"
         )
     return pages
+
+
+# Kind → the signals of the vocabulary that it carries, where the names differ.
+CARRIES: Final = {
+    "log": ("server-log", "batch-lines", "time-stats"),
+    "exposition": ("metrics", "gateway-metrics"),
+    "prometheus-range": ("metrics",),
+    "get-load": ("loads",),
+    "otlp": ("traces", "decode-spans"),
+    "jaeger": ("traces",),
+    "dump": ("request-dump", "crash-dump"),
+    "client": ("client-view",),
+    "vllm-requests": ("request-log",),
+}
+
+
+def switched(kind: str) -> list[str]:
+    """How a server is made to write files of this kind; nothing where nobody needs to be told."""
+    from ridgeline.words.flags import SWITCHES
+
+    wanted = CARRIES.get(kind, (kind,))
+    hows = list(dict.fromkeys(f"`{s.how}` ({s.engine})" for s in SWITCHES if s.signal in wanted and s.kind != "absent"))
+    return ["Switched on with: " + "; ".join(hows) + ". Costs and versions: [flags](../flags.md)."] if hows else []
 
 
 def flags_page() -> dict[str, str]:
@@ -83,7 +107,7 @@ def flags_page() -> dict[str, str]:
         "server has on; this is the whole list.",
         "",
     ]
-    for engine in ("sglang", "vllm"):
+    for engine in dict.fromkeys(s.engine for s in SWITCHES):
         lines += [f"## {engine}", "", "| signal | how | gives | costs | mind |", "|---|---|---|---|---|"]
         for s in (s for s in SWITCHES if s.engine == engine and s.kind != "absent"):
             until = f" to {s.span.until}" if s.span.until else ""
