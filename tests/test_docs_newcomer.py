@@ -1,4 +1,4 @@
-"""The newcomer's hour: the commands of the quick start, in its order, on a fresh clone, in an environment of its own."""
+"""The newcomer's hour: the commands of the quick start, in order, on a fresh clone, in an environment of its own."""
 
 import os
 import re
@@ -17,10 +17,8 @@ pytestmark = pytest.mark.slow
 
 def commands() -> list[str]:
     """Every command the page shows, in order: sessions, then what is to be typed with one's own folder."""
-    found = []
-    for m in re.finditer(r"^\$ (.+)$|^    (ridgeline .+?)(?:\s{2,}#.*)?$", PAGE, re.MULTILINE):
-        found.append(m[1] or m[2])
-    return found
+    shown = re.finditer(r"^\$ (.+)$|^    (ridgeline .+?)(?:\s{2,}#.*)?$", PAGE, re.MULTILINE)
+    return [m[1] or m[2] for m in shown]
 
 
 def bash(command: str, where: Path, home: Path) -> subprocess.CompletedProcess[str]:
