@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 from pathlib import Path
 from typing import Any, Final
 
@@ -140,7 +141,7 @@ def test_rules_and_dashboards_name_metrics_that_exist_in_that_version(engine: An
     assert len(kept) >= 4 and len(panels) >= 6
     for expr in expressions:
         assert expr.count("(") == expr.count(")") and "{" not in expr
-        names = alerts.re.findall(r"(?:sglang|vllm):\w+", expr)
+        names = re.findall(r"(?:sglang|vllm):\w+", expr)
         assert names
         for name in names:
             found = canonical_metric(name)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Final
 
-from ridgeline.export.promql import Exported
+from ridgeline.export.promql import Exported, filled, quantile, rate
 
-WORD: Final = re.compile(r"\{(\w+)\}")
+SERVER: Final = "instance"
 EACH: Final = "max by (instance, dp_rank) (%s)"  # one series a rank, whatever other labels the collector sets
-Q99: Final = "histogram_quantile(0.99, sum by (le, instance) (rate({ttft_s}_bucket[5m]%s)))"
 
 
 @dataclass(frozen=True)
@@ -28,12 +26,12 @@ class Alert:
 ALERTS: Final = (
     Alert(
         "RidgelineTimeToFirstTokenRose",
-        f"{Q99 % ''} > 2 * ({Q99 % ' offset 1h'} > 0)",
+        f"{quantile(0.99, 'ttft_s', '5m', SERVER)} > 2 * ({quantile(0.99, 'ttft_s', '5m', SERVER, '1h')} > 0)",
         "5m", "page", "p99 time to first token is twice that of an hour ago", "slow",
     ),
     Alert(
         "RidgelineQueueTakesTheTime",
-        "sum by (instance) (rate({queue_s}_sum[5m])) / (sum by (instance) (rate({ttft_s}_sum[5m])) > 0) > 0.5",
+        f"{rate('queue_s/sum', '5m', SERVER)} / ({rate('ttft_s/sum', '5m', SERVER)} > 0) > 0.5",
         "5m", "warn", "more than half of the time to first token is spent in the waiting queue", "slow",
     ),
     Alert(
@@ -54,7 +52,7 @@ ALERTS: Final = (
     ),
     Alert(
         "RidgelineRetractions",
-        "sum by (instance) (rate({retractions}[5m])) > 0.2",
+        f"{rate('retractions', '5m', SERVER)} > 0.2",
         "5m", "warn", "running requests are put back for lack of KV memory", "memory",
     ),
     Alert(
@@ -64,14 +62,13 @@ ALERTS: Final = (
     ),
     Alert(
         "RidgelineCacheHitsFell",
-        "sum by (instance) (rate({cached_tokens}[15m])) / (sum by (instance) (rate({prompt_tokens}[15m])) > 0) < 0.5 * "
-        "(sum by (instance) (rate({cached_tokens}[15m] offset 6h)) / (sum by (instance) (rate({prompt_tokens}[15m] "
-        "offset 6h)) > 0))",
+        f"{rate('cached_tokens', '15m', SERVER)} / ({rate('prompt_tokens', '15m', SERVER)} > 0) < 0.5 * "
+        f"({rate('cached_tokens', '15m', SERVER, '6h')} / ({rate('prompt_tokens', '15m', SERVER, '6h')} > 0))",
         "15m", "warn", "the share of prompt tokens found in the prefix cache is half of what it was", "cache",
     ),
     Alert(
         "RidgelineAborts",
-        "sum by (instance) (rate({aborted}[5m])) > 0.1",
+        f"{rate('aborted', '5m', SERVER)} > 0.1",
         "5m", "warn", "requests are aborted", "errors",
     ),
     Alert(
@@ -81,23 +78,15 @@ ALERTS: Final = (
     ),
     Alert(
         "RidgelineTransfersFail",
-        "sum by (instance) (rate({transfer_failed}[5m])) > 0",
+        f"{rate('transfer_failed', '5m', SERVER)} > 0",
         "2m", "page", "KV transfers between prefill and decode fail", "disagg",
     ),
     Alert(
         "RidgelineHandshakesFail",
-        "sum by (instance) (rate({bootstrap_failed}[5m])) > 0",
+        f"{rate('bootstrap_failed', '5m', SERVER)} > 0",
         "2m", "page", "handshakes between prefill and decode fail", "disagg",
     ),
 )  # fmt: skip
-
-
-def filled(expr: str, of: Exported) -> str | None:
-    """The expression in full names; None where this version lacks one of its metrics."""
-    names = {word: of.raw(word) for word in WORD.findall(expr)}
-    if any(name is None for name in names.values()):
-        return None
-    return WORD.sub(lambda found: names[found[1]] or "", expr)
 
 
 def rules(of: Exported) -> tuple[list[tuple[Alert, str]], list[str]]:

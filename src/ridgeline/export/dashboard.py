@@ -5,21 +5,21 @@ from __future__ import annotations
 import json
 from typing import Any, Final
 
-from ridgeline.export.alerts import WORD, filled
-from ridgeline.export.promql import Exported
+from ridgeline.export.promql import WORD, Exported, filled, quantile, rate
 
+OVER: Final = "$__rate_interval"  # Grafana's own word for the shortest stretch that holds four scrapes
 # (row, ((title, unit, ((expression with shared words in braces, legend), …)), …)); units are Grafana's names.
 Target = tuple[str, str]
 PANELS: Final[tuple[tuple[str, tuple[tuple[str, str, tuple[Target, ...]], ...]], ...]] = (
     ("A0 What is seen", (
         ("Time to first token", "s", tuple(
-            (f"histogram_quantile({q}, sum by (le) (rate({{ttft_s}}_bucket[$__rate_interval])))", f"p{q * 100:g}")
+            (quantile(q, "ttft_s", OVER), f"p{q * 100:g}")
             for q in (0.5, 0.9, 0.99))),
         ("Whole request (E2E)", "s", tuple(
-            (f"histogram_quantile({q}, sum by (le) (rate({{e2e_s}}_bucket[$__rate_interval])))", f"p{q * 100:g}")
+            (quantile(q, "e2e_s", OVER), f"p{q * 100:g}")
             for q in (0.5, 0.9, 0.99))),
-        ("Requests finished", "reqps", (("sum(rate({requests}[$__rate_interval]))", "finished"),
-                                        ("sum(rate({aborted}[$__rate_interval]))", "aborted"))),
+        ("Requests finished", "reqps", ((rate("requests", OVER), "finished"),
+                                        (rate("aborted", OVER), "aborted"))),
     )),
     ("A1 Global or local", (
         ("Waiting, each rank", "short", (("{waiting}", "{{instance}} DP{{dp_rank}}"),)),
@@ -29,30 +29,30 @@ PANELS: Final[tuple[tuple[str, tuple[tuple[str, str, tuple[Target, ...]], ...]],
     ("A1b The regime", (
         ("Running against its limit", "short", (("{running}", "running DP{{dp_rank}}"),
                                                 ("{max_running}", "limit DP{{dp_rank}}"))),
-        ("Generated tokens", "short", (("sum(rate({generation_tokens}[$__rate_interval]))", "tokens/s"),)),
+        ("Generated tokens", "short", ((rate("generation_tokens", OVER), "tokens/s"),)),
     )),
     ("A2 Which slice", (
         ("Mean wait in the queue", "s", (
-            ("sum(rate({queue_s}_sum[$__rate_interval])) / sum(rate({queue_s}_count[$__rate_interval]))", "queue"),
-            ("sum(rate({ttft_s}_sum[$__rate_interval])) / sum(rate({ttft_s}_count[$__rate_interval]))", "TTFT"))),
+            (f"{rate('queue_s/sum', OVER)} / {rate('queue_s/count', OVER)}", "queue"),
+            (f"{rate('ttft_s/sum', OVER)} / {rate('ttft_s/count', OVER)}", "TTFT"))),
         ("Gap between tokens", "s", (
-            ("histogram_quantile(0.99, sum by (le) (rate({itl_s}_bucket[$__rate_interval])))", "p99"),)),
+            (quantile(0.99, "itl_s", OVER), "p99"),)),
     )),
     ("B Disaggregation", (
         ("Queues of the pair", "short", (("sum({bootstrap})", "bootstrap"), ("sum({inflight})", "inflight"),
                                          ("sum({prealloc})", "prealloc"), ("sum({transfer})", "transfer"))),
-        ("Failures", "short", (("sum(rate({transfer_failed}[$__rate_interval]))", "transfers"),
-                               ("sum(rate({bootstrap_failed}[$__rate_interval]))", "handshakes"))),
+        ("Failures", "short", ((rate("transfer_failed", OVER), "transfers"),
+                               (rate("bootstrap_failed", OVER), "handshakes"))),
     )),
     ("C Memory", (
-        ("Retractions", "short", (("sum(rate({retractions}[$__rate_interval]))", "requests/s"),)),
+        ("Retractions", "short", ((rate("retractions", OVER), "requests/s"),)),
         ("Evictable cache beside locked KV", "short", (("sum({evictable_tokens})", "evictable"),
                                                        ("sum({locked_tokens})", "locked"))),
     )),
     ("D Prefix cache", (
         ("Share of prompt tokens found", "percentunit", (
-            ("sum(rate({cached_tokens}[$__rate_interval])) / sum(rate({prompt_tokens}[$__rate_interval]))", "hit"),)),
-        ("Evicted tokens", "short", (("sum(rate({evicted_tokens}[$__rate_interval]))", "tokens/s"),)),
+            (f"{rate('cached_tokens', OVER)} / {rate('prompt_tokens', OVER)}", "hit"),)),
+        ("Evicted tokens", "short", ((rate("evicted_tokens", OVER), "tokens/s"),)),
     )),
 )  # fmt: skip
 WIDTH: Final = 24

@@ -1,7 +1,11 @@
-"""Prometheus names by shared word, as one engine and version exports them."""
+"""Prometheus queries over shared words, and those words as one engine and version exports them.
+
+Alert rules and the dashboard write `{ttft_s}`, `{waiting}` and the like; `filled` puts the version's own names there.
+"""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Final
 
@@ -10,6 +14,7 @@ from ridgeline.words.metric import Metric
 from ridgeline.words.metrics import METRICS, names_for
 from ridgeline.words.versions import INSPECTED, Engine
 
+WORD: Final = re.compile(r"\{(\w+)\}")
 PREFIX: Final[dict[Engine, str]] = {"sglang": "sglang:", "vllm": "vllm:", "gateway": "smg_"}
 SERVED: Final = (
     "SELECT engine, version FROM servers WHERE engine IS NOT NULL ORDER BY boot_ts DESC NULLS LAST, server LIMIT 1"
@@ -43,6 +48,31 @@ class Exported:
         )
         name = PREFIX[self.engine] + (old.raw if old is not None and not _later(m, self) else m.name)
         return name + "_total" if m.kind == "counter" and not name.endswith("_total") else name
+
+
+def filled(expr: str, of: Exported) -> str | None:
+    """The expression in full names; None where this version lacks one of its metrics."""
+    names = {word: of.raw(word) for word in WORD.findall(expr)}
+    if any(name is None for name in names.values()):
+        return None
+    return WORD.sub(lambda found: names[found[1]] or "", expr)
+
+
+def rate(word: str, over: str, by: str = "", offset: str = "") -> str:
+    """The sum of a counter's rate per second; `word` is a shared word, of a histogram with its part: `ttft_s/sum`.
+
+    `by` keeps a label apart; `offset` is a time ago such as `1h`.
+    """
+    word, _, part = word.partition("/")
+    apart = f" by ({by}) " if by else ""
+    ago = f" offset {offset}" if offset else ""
+    return f"sum{apart}(rate({{{word}}}{part and '_' + part}[{over}]{ago}))"
+
+
+def quantile(q: float, word: str, over: str, by: str = "", offset: str = "") -> str:
+    """A quantile of a histogram over a stretch of time, such as `5m`."""
+    apart = f"le, {by}" if by else "le"
+    return f"histogram_quantile({q}, {rate(f'{word}/bucket', over, apart, offset)})"
 
 
 def _later(m: Metric, of: Exported) -> bool:
