@@ -115,26 +115,17 @@ def _captured(source: str) -> Window | None:
 
 def _diagnosed(incident: str, sides: list[Side], *, with_baseline: bool) -> list[Side]:
     """Where INCIDENT's folder holds a diagnosis, its windows: the incident's own, and the good time before it."""
-    import json
     from dataclasses import replace
-    from datetime import datetime
-    from pathlib import Path
 
-    from ridgeline.model.diagnosis import Window
+    from ridgeline.cli.stored import stored
 
-    try:
-        windows = json.loads((Path(incident) / "diagnosis.json").read_bytes())["windows"]
-        bad, good = (
-            Window(*(datetime.fromisoformat(text).timestamp() for text in windows[name])) if windows[name] else None
-            for name in ("incident", "baseline")
-        )
-    except (OSError, ValueError, KeyError, TypeError):
-        return sides  # no diagnosis there: the whole of it counts
-    if bad is None:
-        return sides
-    out = [replace(sides[0], window=bad, note="the window is its diagnosis's"), *sides[1:]]
-    if with_baseline and good is not None:
-        out.append(replace(sides[0], name="BASELINE", window=good, note="the good time of INCIDENT's diagnosis"))
+    known = stored([incident])
+    if known is None or known.incident is None:
+        return sides  # no diagnosis there, or one without a window: the whole of it counts
+    out = [replace(sides[0], window=known.incident, note="the window is its diagnosis's"), *sides[1:]]
+    if with_baseline and known.baseline is not None:
+        good = replace(sides[0], name="BASELINE", window=known.baseline, note="the good time of INCIDENT's diagnosis")
+        out.append(good)
     return out
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -30,24 +30,45 @@ def decision_of(sources: Sequence[str], given: Path | None = None) -> Decided | 
         raise InputError(f"{path}: cannot be read ({e}); run `ridgeline decide` again") from e
 
 
+@dataclass(frozen=True)
+class Stored:
+    """What a bundle was diagnosed under: the symptom, how its windows came (given | change-point | none), and those."""
+
+    symptom: str
+    how: str
+    incident: Window | None
+    baseline: Window | None
+
+
+def stored(sources: Sequence[str]) -> Stored | None:
+    """The diagnosis that lies in the first of the sources that holds one; None without one.
+
+    Raises InputError for a damaged file.
+    """
+    path = next((p for s in sources if (p := Path(s) / "diagnosis.json").is_file()), None)
+    if path is None:
+        return None
+    try:
+        told = json.loads(path.read_text(encoding="utf-8"))
+        windows, symptom = told["windows"], str(told["symptom"])
+        ends = [windows["incident"], windows["baseline"]]
+        incident, good = (Window(*(datetime.fromisoformat(t).timestamp() for t in w)) if w else None for w in ends)
+        return Stored(symptom, str(windows["how"]), incident, good)
+    except (OSError, ValueError, TypeError, KeyError) as e:
+        raise InputError(f"{path}: cannot be read ({e}); diagnose the bundle again, or remove it") from e
+
+
 def as_stored(sources: Sequence[str]) -> tuple[str, Window | None, Window | None]:
     """(symptom, incident, baseline) under which a bundle was diagnosed before; "auto" and None where it was not.
 
     Windows that were found are found again; those that were given are kept. Raises InputError for a damaged file.
     """
-    path = next((p for s in sources if (p := Path(s) / "diagnosis.json").is_file()), None)
-    if path is None:
+    known = stored(sources)
+    if known is None:
         return "auto", None, None
-    try:
-        told = json.loads(path.read_text(encoding="utf-8"))
-        windows, symptom = told["windows"], str(told["symptom"])
-        if windows["how"] != "given":
-            return symptom, None, None
-        ends = [windows["incident"], windows["baseline"]]
-        incident, good = (Window(*(datetime.fromisoformat(t).timestamp() for t in w)) if w else None for w in ends)
-    except (OSError, ValueError, TypeError, KeyError) as e:
-        raise InputError(f"{path}: cannot be read ({e}); diagnose the bundle again, or remove it") from e
-    return symptom, incident, good
+    if known.how != "given":
+        return known.symptom, None, None
+    return known.symptom, known.incident, known.baseline
 
 
 def answered(d: Diagnosis, decided: Decided | None) -> Diagnosis:

@@ -59,7 +59,7 @@ def _judged(rows: Sequence[Row], alpha: float) -> tuple[Figure, ...]:
         harm = harms[i]
         if harm is not None:
             harmed = _change(row, harm, harm_p[i], HARM_ALPHA) == "worse"
-            rest = _contrast(row, 2, 1, alpha)
+            rest = _rest(row, alpha)
             figure = replace(figure, baseline=row.estimates[2], harm=harm, rest=rest, harmed=harmed)
         out.append(figure)
     return tuple(out)
@@ -70,6 +70,14 @@ def _contrast(row: Row, a: int, b: int, alpha: float) -> Contrast:
     paired = None if row.paired is None else spread_of(row.paired, (a, b), left, right)
     return contrast(row.name, left, right, margin=row.margin, margin_abs=row.margin_abs, alpha=alpha,
                     paired=paired)  # fmt: skip
+
+
+def _rest(row: Row, alpha: float) -> Contrast:
+    """AFTER against BASELINE, by how these two hang together in time; request by request where all are the same."""
+    if row.paired is not None or len(row.apart) < 2:
+        return _contrast(row, 2, 1, alpha)
+    after, base = row.apart
+    return contrast(row.name, base, after, margin=row.margin, margin_abs=row.margin_abs, alpha=alpha)
 
 
 def spread_of(paired: Paired, sides: tuple[int, int], left: Estimate, right: Estimate) -> tuple[float, int] | None:

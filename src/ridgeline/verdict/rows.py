@@ -89,7 +89,11 @@ class Paired:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A figure before it is judged: the estimate of each side in order, and what a difference must exceed."""
+    """A figure before it is judged: the estimate of each side in order, and what a difference must exceed.
+
+    `apart`: AFTER and BASELINE once more, by how their own values hang together: a backlog that grew all through
+    INCIDENT says nothing of how far these two are known.
+    """
 
     name: str
     unit: str
@@ -101,6 +105,7 @@ class Row:
     margin: float
     margin_abs: float
     paired: Paired | None = None
+    apart: tuple[Estimate, ...] = ()
 
 
 def time_rows(sides: Sequence[Evidence], quantity: Quantity, wanted: Wanted, margin: float, paired: bool) -> list[Row]:
@@ -109,17 +114,21 @@ def time_rows(sides: Sequence[Evidence], quantity: Quantity, wanted: Wanted, mar
     seen = [side.histograms.get(quantity.column) for side in sides]
     usable = [c for c in columns if c is not None]
     pairs: dict[str, Paired] = {}
+    apart: dict[str, tuple[Estimate, ...]] = {}
     basis: Basis
     if len(usable) == len(sides):
         found, basis = _from_requests(usable, quantity, wanted), "requests"
         pairs = pairs_of(usable, quantity, wanted) if paired else {}
+        apart = dict(_from_requests(usable[1:], quantity, wanted)) if len(sides) > 2 else {}
     elif all(s is not None for s in seen):
-        found, basis = _from_histograms([s for s in seen if s is not None], quantity, wanted), "histograms"
+        told = [s for s in seen if s is not None]
+        found, basis = _from_histograms(told, quantity, wanted), "histograms"
+        apart = dict(_from_histograms(told[1:], quantity, wanted)) if len(sides) > 2 else {}
     else:
         found, basis = _from_summaries(sides, quantity, wanted), "summary"
     return [
         Row(f"{quantity.name}_{name}", "s", quantity.name, "lower", basis, quantity.drives and name in DECIDING,
-            estimates, margin, quantity.margin_s, pairs.get(name))
+            estimates, margin, quantity.margin_s, pairs.get(name), apart.get(name, ()))
         for name, estimates in found
     ]  # fmt: skip
 
@@ -264,10 +273,12 @@ def share_row(sides: Sequence[Evidence], share: Share) -> Row | None:
         if len(known) < len(sides):
             return None
         basis = "counters"
-    correlated = max(correlated_s(at[below > 0], above[below > 0] / below[below > 0]) for at, above, below in known)
-    estimates = tuple(_share_estimate(at, above, below, correlated, share) for at, above, below in known)
+    times = [correlated_s(at[below > 0], above[below > 0] / below[below > 0]) for at, above, below in known]
+    estimates = tuple(_share_estimate(at, above, below, max(times), share) for at, above, below in known)
+    apart = tuple(_share_estimate(at, above, below, max(times[1:]), share) for at, above, below in known[1:])
     return Row(share.name, share.unit, share.name, share.better, basis, share.drives, estimates, 0.0, share.margin,
-               _itself(known, correlated, estimates[0].n) if basis == "counters" else None)  # fmt: skip
+               _itself(known, max(times), estimates[0].n) if basis == "counters" else None,
+               apart if len(sides) > 2 else ())  # fmt: skip
 
 
 def _itself(known: Sequence[tuple[Floats, Floats, Floats]], correlated: float, n: int) -> Paired | None:
