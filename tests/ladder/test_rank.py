@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ridgeline.ladder.rank import scope_of
+from ridgeline.ladder.scope import places
 from ridgeline.model.fact import Fact, Statement
 
 
@@ -13,8 +13,8 @@ def naming(measure: str, **figures: str) -> Fact:
 def test_what_the_required_signs_name_comes_first() -> None:
     slow, busiest = naming("slow_rank_ratio", place="a unified DP2"), naming("arrival_skew", place="a DP0")
     key = naming("top_key_share", routing_key="k1")
-    assert scope_of(("dp_rank",), [slow], [busiest]) == (("dp_rank", ("2",)),)
-    assert scope_of(("dp_rank",), [], [busiest]) == (("dp_rank", ("0",)),)
-    assert scope_of(("dp_rank", "routing_key"), [slow], [busiest, key]) == (
+    assert places(("dp_rank",), (), [slow], [busiest]) == (("dp_rank", ("2",)),)
+    assert places(("dp_rank",), (), [], [busiest]) == (("dp_rank", ("0",)),)
+    assert places(("dp_rank", "routing_key"), (), [slow], [busiest, key]) == (
         ("dp_rank", ("2",)), ("routing_key", ("k1",)),
     )  # fmt: skip

@@ -119,6 +119,7 @@ CAUSES: Final = (
         ),
         twins=(Twin("cache.eviction", must("scattered", "is", True)),),
         explains=("cache.eviction", "cache.flushed", *FOLLOWS),
+        scope_by=("worker", "dp_rank"),
         comparative=True,
         remedies=(
             Remedy("fix", "route by prefix or key at the gateway", "--policy cache_aware", False, None, "hot spots"),

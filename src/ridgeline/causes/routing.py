@@ -47,7 +47,7 @@ CAUSES: Final = (
             Twin("decode.slow-rank", must("arrival_skew", ">=", 1.15, by="requests")),
         ),
         explains=(*OVERALL, "routing.token-skew", "routing.stale-load", "decode.slow-rank", "queue.head-of-line"),
-        scope_by=("dp_rank", "routing_key"),
+        scope_by=("dp_rank", "routing_key", "worker"),
         remedies=(
             Remedy(
                 "mitigate-now",
@@ -81,7 +81,7 @@ CAUSES: Final = (
         absent=(never("missing_workers", ">=", 1), never("stands_still", "is", True)),
         twins=(Twin("routing.hot-key", must("arrival_skew", "<", 1.25, by="requests")),),
         explains=(*OVERALL, "decode.slow-rank", "queue.head-of-line"),
-        scope_by=("dp_rank",),
+        scope_by=("dp_rank", "worker"),
         remedies=(Remedy("fix", "balance by tokens instead of requests", "--load-balance-method total_tokens", True),),
         source_entry=("managers/data_parallel_controller.py",),
         route="simulate",
@@ -100,6 +100,7 @@ CAUSES: Final = (
         absent=(never("stands_still", "is", True),),
         twins=(Twin("routing.hot-key", must("missing_workers", ">=", 1)),),
         explains=(*OVERALL, "routing.hot-key", "routing.token-skew"),
+        scope_by=("worker",),
         remedies=(Remedy("mitigate-now", "bring the worker back: health, registration, circuit breaker", None, False),),
         source_entry=("the gateway",),
         route="none",
@@ -114,6 +115,7 @@ CAUSES: Final = (
         absent=(never("stands_still", "is", True),),
         twins=(Twin("routing.hot-key", must("snapshot_age_s", ">=", 5)),),
         explains=(*OVERALL, "routing.hot-key"),
+        scope_by=("dp_rank", "worker"),
         remedies=(
             Remedy(
                 "fix", "publish snapshots more often", "--load-snapshot-publish-interval", True, "a little overhead"

@@ -49,8 +49,8 @@ timed AS (
     WHERE NOT coalesce(probe, false)
         AND ($since::DOUBLE IS NULL OR received_ts >= $since) AND ($until::DOUBLE IS NULL OR received_ts <= $until)
 )
-SELECT seconds, prompt_tokens, rid, source, line, endpoint, stream, n, lora, schema_set, schema_hash, regex_set,
-    tools_set,
+SELECT seconds, request, prompt_tokens, rid, source, line, endpoint, stream, n, lora, schema_set, schema_hash,
+    regex_set, tools_set,
     priority, logprobs, ignore_eos, stop_set, reasoning, modality, routing_key, extra_key, session_id,
     dp_rank_asked, "user",
     client, worker
@@ -58,6 +58,27 @@ FROM timed
 WHERE seconds IS NOT NULL AND coalesce(request, 0) % greatest(1, (SELECT n FROM total) // $most) = 0
 ORDER BY source, line, rid
 """
+
+
+# What the caller wrote on a request (SGLang's custom labels, such as label.client).
+LABELS: Final = """
+SELECT name, request, min(value) AS value FROM request_attrs
+WHERE starts_with(name, 'label.') AND request IS NOT NULL AND value IS NOT NULL
+GROUP BY name, request
+"""
+MOST_LABELS: Final = 8
+
+
+def labelled(view: View, table: pa.Table) -> tuple[pa.Table, tuple[str, ...]]:
+    """The rows (with their `request`) with a column for each custom label, and the names of these columns."""
+    said: dict[str, dict[int, str]] = {}
+    for name, request, value in view.query(LABELS):
+        said.setdefault(str(name), {})[request] = str(value)
+    names = tuple(sorted(said)[:MOST_LABELS])
+    requests = table["request"].to_pylist()
+    for name in names:
+        table = table.append_column(name, pa.array([said[name].get(r) for r in requests], pa.string()))
+    return table, names
 
 
 @dataclass(frozen=True)
@@ -83,9 +104,10 @@ def slow_classes(view: View) -> Slow | None:
             break
     else:
         return None
+    table, labels = labelled(view, table)
     seconds = table["seconds"].to_numpy()
     threshold = max(float(np.quantile(seconds, 0.9)), 2 * float(np.median(seconds)))
-    columns, names = coded(table, ATTRIBUTES)
+    columns, names = coded(table, (*ATTRIBUTES, *labels))
     outcome = search_classes(seconds >= threshold, columns, strata=columns["prompt_tokens"], exempt=("prompt_tokens",))
     return Slow(what, threshold, outcome, names, table)
 

@@ -8,6 +8,7 @@ from ridgeline.bundle.view import View
 from ridgeline.facts.backlog import prefill_fill
 from ridgeline.facts.change import change
 from ridgeline.facts.events import event_count
+from ridgeline.facts.link import transfer_slowed
 from ridgeline.facts.make import bounds, found, lacking, restated, rounded
 from ridgeline.facts.points import ready
 from ridgeline.model.fact import Fact
@@ -165,56 +166,6 @@ def stuck_transfers(view: View) -> Fact:
     return restated(rooms if rooms.value is not None else frozen, 0, "rooms", "stuck.none")
 
 
-SPEED: Final = """
-WITH rows AS (
-    SELECT transfer_gb_s AS gb_s, transfer_mb AS mb, source, line FROM asks
-    WHERE transfer_gb_s > 0
-        AND ($since::DOUBLE IS NULL OR received_ts >= $since) AND ($until::DOUBLE IS NULL OR received_ts <= $until)
-)
-SELECT count(*) AS n, median(gb_s) AS gb_s, median(mb) AS mb,
-    (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
-     FROM (SELECT source, min(line) AS a, max(line) AS b FROM rows GROUP BY source)) AS cites
-FROM rows
-"""
-
-
-def transfer_speed(view: View) -> Fact:
-    """Median KV transfer speed of requests, GB/s as stated; a small prompt cannot show the link's speed."""
-    n, gb_s, mb, cites = view.one(SPEED, bounds(view))
-    if n < 5:
-        return lacking("transfer speeds of requests", "ReqTimeStats lines of the prefill server (0.5.9 on)", n)
-    return found(view, gb_s, "GB/s", n, cites, mb=rounded(mb), speed=rounded(gb_s))
-
-
-GAUGED: Final = """
-WITH rows AS (
-    SELECT m.ts, m.value, m.source, m.line FROM samples m JOIN series s USING (series)
-    WHERE s.name = 'kv_transfer_speed_gb_s' AND m.value > 0
-),
-asked AS (
-    SELECT received_ts AS ts, transfer_gb_s AS value, source, line FROM asks
-    WHERE transfer_gb_s > 0 AND received_ts IS NOT NULL
-),
-best AS (SELECT * FROM asked UNION ALL SELECT * FROM rows WHERE (SELECT count(*) FROM asked) < 30),
-thirds AS (SELECT *, ntile(3) OVER (ORDER BY ts, source, line) AS third FROM best)
-SELECT count(*) AS n, median(value) FILTER (WHERE third = 1) AS then, median(value) FILTER (WHERE third = 3) AS now,
-    (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
-     FROM (SELECT source, min(line) AS a, max(line) AS b FROM best GROUP BY source)) AS cites
-FROM thirds
-"""
-
-
-def transfer_slowed(view: View) -> Fact:
-    """Transfer speed over that of the baseline; with no baseline, the last third of the evidence over its first."""
-    against = change(view, "transfer_speed")
-    if against.value is not None:
-        return against
-    n, then, now, cites = ready(view).one(GAUGED)
-    if n < 15 or not then:
-        return lacking("transfer speeds over time", "ReqTimeStats lines or /metrics of the prefill server", n)
-    return found(view, now / then, "ratio", n, cites, now=rounded(now), then=rounded(then), ratio=rounded(now / then))
-
-
 RELEASED: Final = """
 WITH rows AS (
     SELECT rid, ts, value, coalesce(text, '') AS text, try_cast(attrs ->> 'lease_s' AS DOUBLE) AS lease, source, line
@@ -265,14 +216,19 @@ def sides(view: View) -> Fact:
     """Which PD side is saturated while the other has room: prefill, decode, both or neither.
 
     Prefill is: four wait, or its batches are full while anybody waits (what it cannot compute then waits as well in
-    decode's transfer queue, whose KV has not been made yet).
+    decode's transfer queue, whose KV has not been made yet); or more comes in, first tokens come later for it, and
+    neither decode nor the link between the two is what they wait for.
     """
     n_prefill, n_decode, p_wait, d_wait, d_usage, d_fill, cites = ready(view).one(SIDES, bounds(view))
     if n_prefill < 3 or n_decode < 3:
         return lacking("both sides of the pair", HOW_PD, n_prefill + n_decode)
     fill = prefill_fill(view)
     full = fill.value is not None and fill.n >= 20 and fill.value >= 0.9
-    prefill, decode = p_wait >= 4 or full, d_wait >= 4 and max(d_usage or 0, d_fill or 0) >= 0.8
+    idle = d_wait < 1 and max(d_usage or 0, d_fill or 0) < 0.5
+    prefill, decode = (
+        p_wait >= 4 or full or (idle and _strained(view)),
+        d_wait >= 4 and max(d_usage or 0, d_fill or 0) >= 0.8,
+    )
     value = "both" if prefill and decode else "prefill" if prefill else "decode" if decode else "neither"
     return found(
         view,
@@ -285,6 +241,15 @@ def sides(view: View) -> Fact:
         decode_usage=rounded(d_usage),
         decode_fill=rounded(d_fill),
     )
+
+
+def _strained(view: View) -> bool:
+    """Whether first tokens come later because more comes in: load alone, beside a link as fast as before."""
+    more, late = change(view, "arrival_rate"), change(view, "seconds", what="ttft_s", q=0.95)
+    if more.value is None or late.value is None or more.value < 1.5 or late.value < 1.5:
+        return False
+    link, wait = transfer_slowed(view), entry_wait_s(view)
+    return (link.value is None or link.value > 0.6) and not wait.value
 
 
 def decode_usage(view: View) -> Fact:

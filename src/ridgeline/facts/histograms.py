@@ -19,6 +19,7 @@ NAMES: Final = {
     "queue_s": ("queue_time_seconds", "request_queue_time_seconds"),
     "e2e_s": ("e2e_request_latency_seconds",),
     "prefill_s": ("request_prefill_time_seconds", "prefill_forward"),
+    "kv_move_s": ("prefill_transfer_kv_cache",),
     "decode_s": ("request_decode_time_seconds",),
     "tpot_s": ("request_time_per_output_token_seconds", "inter_token_latency_seconds"),
 }

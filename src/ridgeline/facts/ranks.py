@@ -20,11 +20,11 @@ WITH rows AS (
 ),
 places AS (
     SELECT place, any_value(coalesce(role, '')) AS role, count(*) AS n, avg(waiting) AS waiting, avg(busy) AS busy,
-        avg(usage) AS usage FROM rows GROUP BY place
+        avg(usage) AS usage, quantile_cont(waiting, 0.9) AS often FROM rows GROUP BY place
 )
 SELECT count(*) AS places, sum(n)::BIGINT AS n, max(waiting) AS most, sum(waiting) AS total, arg_max(place,
     waiting) AS place,
-    arg_max(busy, waiting) AS busy, arg_max(usage, waiting) AS usage,
+    arg_max(busy, waiting) AS busy, arg_max(usage, waiting) AS usage, arg_max(often, waiting) AS often,
     count(*) FILTER (WHERE waiting <= 0.1 * (SELECT max(waiting) FROM places)) AS free,
     count(*) FILTER (WHERE coalesce(busy, 0) + waiting = 0) AS idle, count(DISTINCT role) AS roles,
     (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
@@ -34,11 +34,14 @@ FROM places
 
 
 def free_places(view: View) -> Fact:
-    """Share of ranks or replicas without a queue worth the name while one of them queues at least two requests."""
-    places, n, most, total, place, busy, usage, free, idle, roles, cites = ready(view).one(BACKLOG, bounds(view))
+    """Share of ranks or replicas without a queue worth the name while one of them queues at least two requests.
+
+    One that comes and goes counts as well: one on average, and four or more a tenth of the time.
+    """
+    places, n, most, total, place, busy, usage, often, free, idle, roles, cites = ready(view).one(BACKLOG, bounds(view))
     if places < 2 or roles > 1:
         return lacking("the queue of each rank or replica", HOW_RANKS, n or 0)
-    value = free / places if most >= 2 else 0.0
+    value = free / places if most >= 2 or (most >= 1 and often >= 4) else 0.0
     return found(
         view,
         value,

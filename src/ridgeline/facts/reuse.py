@@ -10,6 +10,8 @@ from ridgeline.facts.events import event_count
 from ridgeline.facts.make import bounds, found, lacking, restated, rounded, spans_of
 from ridgeline.facts.memory import usage
 from ridgeline.facts.points import alone
+from ridgeline.facts.policy import policy_spread
+from ridgeline.facts.prefill import prompt_tokens
 from ridgeline.facts.prompts import drifting_head, split_by_key
 from ridgeline.model.diagnosis import Window
 from ridgeline.model.fact import Fact
@@ -145,9 +147,10 @@ def cached_each(view: View) -> Fact:
 
 KEYS: Final = """
 WITH rows AS (
-    SELECT nullif(concat_ws('/', extra_key, lora), '') AS key, cached_tokens, prompt_tokens, params_logged, source, line
+    SELECT nullif(concat_ws('/', extra_key, lora), '') AS key, cached_tokens,
+        CASE WHEN cached_tokens IS NOT NULL THEN prompt_tokens END AS prompt_tokens, params_logged, source, line
     FROM asks
-    WHERE prompt_tokens > 0 AND cached_tokens IS NOT NULL AND NOT coalesce(probe, false)
+    WHERE (prompt_tokens > 0 OR params_logged) AND NOT coalesce(probe, false)
         AND ($since::DOUBLE IS NULL OR received_ts >= $since) AND ($until::DOUBLE IS NULL OR received_ts <= $until)
 )
 SELECT count(*) AS n, count(key) AS keyed, count(DISTINCT key) AS keys,
@@ -169,11 +172,15 @@ def keys_split(view: View) -> Fact:
     if n < 20 or not (logged or keyed):
         return exact
     then = view.one(KEYS, bounds(view.window(view.baseline, None))) if view.baseline is not None else None
+    if not keyed and logged >= 0.5 * n:
+        return found(view, False, "", n, (), key="keys.none")
     if then is None:
-        return exact if keyed else found(view, False, "", n, (), key="keys.none")
+        return exact
     reference = rest if rest is not None else then[4] if then[4] is not None else then[3]
     grew = keys >= 4 and keys / max(n, 1) >= 3 * then[2] / max(then[0], 1)
-    value = bool(grew and reference and (hit or 0.0) <= 0.6 * reference)
+    if grew and (hit is None or reference is None):
+        return exact  # many new keys, and nobody says what they found
+    value = bool(grew and reference and hit <= 0.6 * reference)
     return found(
         view, value, "", n, cites, key="keys.split" if value else "keys.same", keys=keys, keys_then=then[2],
         hit=rounded(hit), without=rounded(reference),
@@ -190,8 +197,7 @@ def content_changed(view: View) -> Fact:
         return restated(seen, bool(seen.value), "", "drift.differs" if seen.value else "drift.none", kind=seen.value)
     if _fell(view) is not True:
         return seen
-    now, then = cached_each(view), cached_each(view.window(view.baseline, None))
-    if now.value is not None and then.value is not None and now.value > 0.9 * then.value:
+    if _found_as_much(view):
         # As many tokens hit as before, beside longer prompts: a matter of the mix.
         return restated(hit_ratio(view), False, "", "drift.other")
     full = usage(view, "peak")
@@ -209,6 +215,18 @@ def content_changed(view: View) -> Fact:
     if None in others[:1] + others[3:5]:
         return seen
     return restated(hit_ratio(view), True, "", "drift.left")
+
+
+def _found_as_much(view: View) -> bool:
+    """Whether a request finds as many tokens as before: by requests, else by the ratio times their mean length."""
+    before = view.window(view.baseline, None)
+    now, then = cached_each(view).value, cached_each(before).value
+    if now is None or then is None:
+        parts = [f.value for w in (view, before) for f in (hit_ratio(w), prompt_tokens(w))]
+        if None in parts:
+            return False
+        now, then = parts[0] * parts[1], parts[2] * parts[3]
+    return bool(now > 0.9 * then)
 
 
 STORED: Final = """
@@ -249,23 +267,32 @@ def tier_lost(view: View) -> Fact:
 
 
 PLACES: Final = """
-SELECT count(DISTINCT concat_ws(' ', server, dp_rank)) FROM asks
+SELECT count(DISTINCT concat_ws(' ', server, dp_rank)),
+    CASE WHEN count(DISTINCT server) > 1 THEN string_agg(DISTINCT server, ', ' ORDER BY server) END,
+    CASE WHEN count(DISTINCT server) < 2 THEN string_agg(DISTINCT dp_rank::VARCHAR, ', ' ORDER BY dp_rank::VARCHAR) END
+FROM asks
 WHERE (server IS NOT NULL OR dp_rank IS NOT NULL) AND coalesce(role, '') NOT IN ('client', 'gateway')
 """
 
 
 def scattered(view: View) -> Fact:
-    """Whether requests of one key are spread over more ranks or servers than before; False where there is only one."""
-    places = view.one(PLACES)[0]
+    """Whether requests of one key are spread over more ranks or servers than before; False where there is only one.
+
+    Where no key is seen, the gateway's own change to a rule that keeps nothing in one place says so.
+    """
+    places, servers, dp_ranks = view.one(PLACES)
+    where = {"worker": servers, "dp_rank": dp_ranks}
     if not places:
         return lacking("requests with their rank or server", "the request log or the metrics exporter")
     if places == 1:
         return found(view, False, "", 1, (), key="places.one")
     now = places_per_key(view)
+    if now.value is None and (ruled := policy_spread(view)).value is not None:
+        return restated(ruled, ruled.value, "", "places.policy" if ruled.value else "policy_spread", **where)
     if now.value is None or view.baseline is None:
         return now if now.value is None else lacking("a baseline", "--baseline FROM..TO")
     then = places_per_key(view.window(view.baseline, None))
     if not then.value:
         return then
-    told = {"places": rounded(now.value), "then": rounded(then.value)}
+    told = {"places": rounded(now.value), "then": rounded(then.value), **where}
     return restated(now, bool(now.value >= 1.3 * then.value), "", "places.spread", **told)

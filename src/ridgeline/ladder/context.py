@@ -39,8 +39,8 @@ class Context:
         return asked_for(missing, self.served, self.book.view)
 
     def excluded(self, *layers: str) -> tuple[str, ...]:
-        """Causes of these layers that are ruled out."""
-        return tuple(sorted(j.cause.id for j in self.judged if j.ruled_out and j.cause.layer in layers))
+        """Causes of these layers that a measured sign rules out; one that only loses to a twin is less likely."""
+        return tuple(sorted(j.cause.id for j in self.judged if j.disproved and j.cause.layer in layers))
 
 
 def answer(

@@ -52,6 +52,11 @@ class Judgement:
         return bool(self.against)
 
     @property
+    def disproved(self) -> bool:
+        """Whether a required sign is measured no, or an absent one yes; losing against a twin proves nothing."""
+        return any(h.part != "twin" for h in self.against)
+
+    @property
     def holds(self) -> bool:
         """Whether every required sign is true and nothing excludes it."""
         return not self.against and all(h.answer is True for h in self.heard if h.part == "required")

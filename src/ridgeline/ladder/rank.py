@@ -8,6 +8,7 @@ from typing import Final
 from ridgeline.ladder.book import Book
 from ridgeline.ladder.judge import LEVELS, Judgement
 from ridgeline.ladder.remedies import fitting, suited
+from ridgeline.ladder.scope import scope_of
 from ridgeline.ladder.served import served
 from ridgeline.ladder.symptom import Asked
 from ridgeline.model.diagnosis import Finding
@@ -70,9 +71,10 @@ def chosen(judged: Sequence[Judgement], asked: Asked) -> list[Judgement]:
 def finding(j: Judgement, book: Book, judged: Sequence[Judgement], onset_ts: float | None) -> Finding:
     """One finding with its statement, evidence, scope and the neighbours it excludes."""
     facts = (*j.facts("required"), *j.facts("supporting"))
-    evidence = book.cite(*facts)
+    scope, classes = scope_of(j, book)
+    evidence = book.cite(*facts, *classes)
     excluded = tuple(
-        sorted(o.cause.id for o in judged if o.ruled_out and o.cause.id in {t.cause for t in j.cause.twins})
+        sorted(o.cause.id for o in judged if o.disproved and o.cause.id in {t.cause for t in j.cause.twins})
     )
     return Finding(
         cause=j.cause.id,
@@ -81,7 +83,7 @@ def finding(j: Judgement, book: Book, judged: Sequence[Judgement], onset_ts: flo
         score=j.score,
         caps=j.caps,
         statement=stated(j.cause.statement, facts),
-        scope=scope_of(j.cause.scope_by, j.facts("required"), j.facts("supporting")),
+        scope=scope,
         onset_ts=began(j.facts("required")) if onset_ts is None else onset_ts,
         evidence=evidence,
         ruled_out=excluded,
@@ -107,29 +109,3 @@ def stated(key: str, facts: Sequence[Fact]) -> Statement:
             known.setdefault(f"{fact.measure}__{name}", value)
     wanted = sorted(names_of(MESSAGES[key]))
     return Statement(key, tuple((name, known.get(name)) for name in wanted))
-
-
-def scope_of(by: Sequence[str], *parts: Sequence[Fact]) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Where it happens: dimensions the cause declares, values the first part of the facts names that names any.
-
-    What only supports a finding may name the busiest place where the finding is another.
-    """
-    out: dict[str, list[str]] = {}
-    for facts in parts:
-        out |= _named([d for d in by if d not in out], facts)
-    return tuple((dimension, tuple(sorted(set(values)))) for dimension, values in sorted(out.items()))
-
-
-def _named(by: Sequence[str], facts: Sequence[Fact]) -> dict[str, list[str]]:
-    out: dict[str, list[str]] = {}
-    for fact in facts:
-        told = dict(fact.statement.figures)
-        for dimension in by:
-            value = told.get(dimension)
-            if dimension == "dp_rank" and value is None and isinstance(told.get("place"), str):
-                value = next(
-                    (w[2:] for w in str(told["place"]).split() if w.startswith("DP") and w[2:].isdigit()), None
-                )
-            if value not in (None, ""):
-                out.setdefault(dimension, []).append(str(value))
-    return out

@@ -14,6 +14,7 @@ from ridgeline.facts.points import alone
 from ridgeline.facts.series import span
 from ridgeline.ladder.book import Book
 from ridgeline.ladder.judge import Judgement
+from ridgeline.ladder.scope import hit
 from ridgeline.ladder.symptom import UNSEEN, Asked
 from ridgeline.model.diagnosis import Finding, Window
 from ridgeline.model.fact import Fact, Statement
@@ -159,6 +160,7 @@ def unknown(book: Book, judged: Sequence[Judgement], asked: Asked, why: str) -> 
         figures = (("age", age), ("layers", ", ".join(layers)), ("mute", mute or None))
     if why in ("events", "unread-errors"):
         facts = (*facts, book.ask("bad_events" if why == "events" else "error_lines"))
+    scope, classes = hit(book)
     key = "cause.unknown.any" if likeliest == "unknown" else "cause.unknown.hang" if suspects else "cause.unknown"
     return Finding(
         cause="unknown",
@@ -167,5 +169,6 @@ def unknown(book: Book, judged: Sequence[Judgement], asked: Asked, why: str) -> 
         score=best.score if best else 0.0,
         caps=("layer-only",),
         statement=Statement(key, figures),
-        evidence=book.cite(*facts),
+        scope=scope,
+        evidence=book.cite(*facts, *classes),
     )

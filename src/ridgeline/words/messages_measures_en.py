@@ -180,6 +180,11 @@ MEASURES: Final[dict[str, str]] = {
         "pool {usage:.0%} full]]"
     ),
     "grammar.queue": "{queue:.3g} in the grammar queue (peak {peak:.3g}), {waiting:.3g} in the waiting queue",
+    "link.moved": "moving the KV of a request takes {now:.3g} s on average, {then:.3g} s before",
+    "policy_spread": "the gateway picks workers by {now}[[, by {then} before]]",
+    "places.policy": (
+        "the gateway picks one of {places} workers by {now}, by {then} before: no prefix is kept in one place"
+    ),
     "affected": "{hits} of {n:#request} were hit ({who})[[; what sets them apart: {value}]]",
     "class.best": (
         "{value}: {hits} of its {members} requests are slow (lift {lift:.3g}), {coverage:.0%} of the {slow} slow ones"
