@@ -1,5 +1,6 @@
 """The command line: the literal list of verbs, and `main`. Each verb is a plain function in the file named here."""
 
+import os
 import sys
 from io import TextIOWrapper
 from typing import Final
@@ -121,6 +122,6 @@ def main(arguments: list[str] | None = None) -> None:
         status = 130
     except BrokenPipeError:
         # The reader of our output went away; nothing is left to say, and Python must not try to flush it again.
-        sys.stdout = open("/dev/null", "w")  # noqa: PTH123, SIM115
+        sys.stdout = open(os.devnull, "w")  # noqa: PTH123, SIM115
         status = 1
     sys.exit(status if isinstance(status, int) else 0)
