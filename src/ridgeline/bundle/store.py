@@ -32,7 +32,9 @@ from ridgeline.signals.stream import Blob
 
 ORDER: Final[dict[str, str]] = {"sources": "source", "requests": "request", "request_attrs": "source, line, name"}
 WIDEST: Final = "records"
-STORED: Final = "FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 1"
+# Ids are all different: a dictionary of them is built, outgrown and thrown away unless it is given up early. The second
+# version's encodings of numbers and lengths are smaller and cheaper (a quarter and a tenth).
+STORED: Final = "FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 1, DICTIONARY_SIZE_LIMIT 1000, PARQUET_VERSION v2"
 PARTED: Final = f"{STORED}, ROW_GROUPS_PER_FILE 8, FILENAME_PATTERN 'part-{{i}}'"
 LONG: Final = frozenset(
     ("records", "requests", "request_attrs", "stages", "batches", "samples", "histograms", "events")
