@@ -200,8 +200,17 @@ def evictable_at(seen: Seen, rank: int, times: list[float]) -> Column:
     return clipped
 
 
+def published(case: Case, t: float) -> float:
+    """The moment a load answer at ``t`` tells of: ``t``, or where snapshots are rare, that of the last one."""
+    every = next((case.strength(step.amount) for step in case.fault.traffic if step.what == "stale_load"), 0.0)
+    if not every or case.healthy or not case.onset_s <= t < case.end_s:
+        return t
+    return case.onset_s + (t - case.onset_s) // every * every
+
+
 def snapshots_at(case: Case, seen: Seen, times: list[float]) -> list[tuple[dict[str, float], ...]]:
     """Per moment, the last load snapshot of every rank: after a prefill, every few decode steps, or when idle."""
+    times = [published(case, t) for t in times]
     per_rank: list[list[dict[str, float]]] = []
     for rank, rows in enumerate(seen.rows):
         keep = (rows["kind"] == p.LOG_PREFILL) | ((rows["kind"] == p.LOG_DECODE) & (rows["v4"] % SNAPSHOT_EVERY == 0))

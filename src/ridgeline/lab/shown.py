@@ -182,7 +182,7 @@ def build_requests(
                 rank=int(c["rank"][i]) - int(c["worker"][i]) * case.dp_size
                 if case.dp_size > 1 and c["rank"][i] >= 0
                 else None,
-                asked_rank=int(rows["rank"][i]) if rows["rank"][i] >= 0 else None,
+                asked_rank=int(rows["rank"][i]) if rows["rank"][i] >= 0 and not rows["placed"][i] else None,
                 endpoint=ENDPOINTS[int(rows["endpoint"][i])],
                 client=address_of(int(rows["client"][i]), int(rows["serial"][i])),
                 client_name=clients[int(rows["client"][i])],

@@ -226,6 +226,17 @@ def long_on_rank(rows: Rows, case: Case, amount: float, on: Mask) -> Rows:
     return rows
 
 
+def stale_load(rows: Rows, case: Case, amount: float, on: Mask) -> Rows:
+    """Load snapshots are ``amount`` seconds apart: until the next, all go to the rank that last looked emptiest.
+
+    That is the rank which has gone without new requests for longest.
+    """
+    looked = ((rows["t"] - case.onset_s) // amount).astype(np.int64)
+    rows["rank"] = np.where(on, (case.target + looked) % case.dp_size, rows["rank"])
+    rows["placed"] = on.copy()
+    return rows
+
+
 def cancel(rows: Rows, case: Case, amount: float, on: Mask) -> Rows:
     """A share ``amount`` of the affected requests is given up by the client after a second or two."""
     hit = on & rows["affected"] & (rows["serial"] % 1000 < 1000 * amount)
@@ -267,7 +278,7 @@ STEPS: Final[dict[str, Step]] = {
     "images": images, "adapters": adapters, "prefix_tokens": prefix_tokens, "few_groups": few_groups,
     "groups": groups, "drift": drift, "split_keys": split_keys, "hot_key": hot_key, "pinned_rank": pinned_rank,
     "long_on_rank": long_on_rank, "cancel": cancel, "storage_wait": storage_wait, "storage_hits": storage_hits,
-    "storage_lost": storage_lost, "flushes": flushes,
+    "storage_lost": storage_lost, "flushes": flushes, "stale_load": stale_load,
 }  # fmt: skip
 ADDS: Final = frozenset({"rate", "rise", "high_priority_rate", "burst", "bursts", "giant", "repeat"})
 """Steps that add requests; they go first, so that the others see every request."""

@@ -47,6 +47,7 @@ def base_rows(case: Case, rate: float, stream: str, start_s: float, end_s: float
         "drift": np.zeros(n, np.int64),
         "epoch": np.zeros(n, np.int64),
         "rank": np.full(n, -1, np.int64),
+        "placed": np.zeros(n, np.bool_),  # its rank is the balancer's choice, which no client asked for
         "cancel_s": np.zeros(n),
         "storage_us": np.zeros(n, np.int64),
         "storage_tokens": np.zeros(n, np.int64),

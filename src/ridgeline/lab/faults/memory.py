@@ -84,6 +84,22 @@ FAULTS: Final = (
         rules_out=("memory.leak",),
     ),
     Fault(
+        "memory.retained-cache",
+        "memory.retained-cache",
+        "Memory looks full: the pool keeps prefixes that are used again, and gives them back when asked.",
+        "none",
+        "config",
+        traffic=(
+            Traffic("prefix_tokens", (3000, 3600, 4400), always=True),
+            Traffic("few_groups", (8, 8, 8), always=True),
+        ),
+        settings=(("max_total_num_tokens", (160_000, 140_000, 120_000)),),
+        versions=("0.5.23",),  # earlier releases do not show what of the pool is evictable
+        harmless=True,
+        symptom="memory",
+        rules_out=("memory.leak", "memory.saturation", "cache.eviction"),
+    ),
+    Fault(
         "memory.pool-misconfigured",
         "memory.pool-misconfigured",
         "A restart brought a much smaller KV pool than the accelerator could hold.",

@@ -36,4 +36,11 @@ FAULTS: Final = (
         settings=(("router", "round_robin"), ("max_running_requests", 24)), host=(Host("worker-out"),),
         needs=("workers",), versions=SGLANG, rules_out=("queue.arrival-overload", "routing.hot-key"),
     ),
+    Fault(
+        "routing.stale-load", "routing.stale-load",
+        "Ranks publish their load too rarely: until the next snapshot every request goes where it last looked empty.",
+        "prefill_waiting", "simulate", traffic=(Traffic("stale_load", (14.0, 22.0, 27.0)),),
+        settings=(("load_balance_method", "total_requests"), ("max_running_requests", 8)), needs=("ranks",),
+        versions=("0.5.23",), rules_out=("routing.hot-key", "decode.slow-rank", "queue.running-cap"),
+    ),
 )  # fmt: skip
