@@ -57,7 +57,9 @@ def _to_first_token(view: View) -> Fact:
     told, only lines of compiling tell a cold start from that. Less than half a second more is a warm-up that nobody
     notices: the ratio then counts as 1.
     """
-    n, first, later, fresh_first, fresh_later, compiles, until_s, cites = view.one(COLD, {**bounds(view), "warm": WARM_S})
+    n, first, later, fresh_first, fresh_later, compiles, until_s, cites = view.one(
+        COLD, {**bounds(view), "warm": WARM_S}
+    )
     if n < 16 or not later or first is None:
         return lacking(
             "requests right after a boot", "the log from the line 'ready to roll' on, with TTFT of requests", n
@@ -79,6 +81,7 @@ def _to_first_token(view: View) -> Fact:
         until_s=rounded(until_s),
         ratio=rounded(value),
     )
+
 
 COLD_TOKENS: Final = """
 WITH boot AS (
