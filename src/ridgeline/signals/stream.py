@@ -79,7 +79,8 @@ class Blob:
 
     def counted(self, reading: Reading, size: int = CHUNK_BYTES) -> Iterator[tuple[int, bytes, int]]:
         """The same with how many newlines are in each."""
-        line, rest, skipping = 1, b"", False
+        line, skipping = 1, False
+        rest: bytes | bytearray = b""
         for piece in _blocks(self._pieces(reading, size, None), size):
             if skipping:
                 at = piece.find(b"\n")
@@ -90,7 +91,7 @@ class Blob:
             if at:
                 out, rest = b"".join((rest, memoryview(piece)[:at])), piece[at:]
             else:
-                out, rest = b"", rest + piece
+                out, rest = b"", b"".join((rest, piece))
             if len(rest) > LINE_LIMIT:
                 reading.note(f"{self.shown}:{line}: a line of over {LINE_LIMIT >> 20} MiB was cut there")
                 out, rest, skipping = out + rest[:LINE_LIMIT], b"", True
@@ -99,7 +100,7 @@ class Blob:
                 yield line, out, count
                 line += count
         if rest:
-            yield line, rest, newlines(rest)
+            yield line, bytes(rest), newlines(rest)
 
     def _kind(self, raw: IO[bytes]) -> str | None:
         """How the stream is packed; leaves it at its first byte that is no hole of the file."""
@@ -112,11 +113,12 @@ class Blob:
             raise InputError(f"{self.shown}: cannot be read ({e.strerror}); check what it is") from e
         return kind
 
-    def _pieces(self, reading: Reading | None, size: int, limit: int | None) -> Iterator[bytes]:
+    def _pieces(self, reading: Reading | None, size: int, limit: int | None) -> Iterator[bytes | bytearray]:
+        """The bytes as they come out, `limit` of them at most. Without a limit each piece is valid until the next."""
         left = limit
         with self._open_raw() as raw:
             kind = self._kind(raw)
-            pieces = _PACKED[kind](raw, size) if kind else iter(lambda: raw.read(size), b"")
+            pieces = _PACKED[kind](raw, size) if kind else _read(raw, size, again=limit is None)
             while left is None or left > 0:
                 try:
                     piece = next(pieces, b"")
@@ -132,6 +134,16 @@ class Blob:
                     piece = piece.replace(b"\0", b"")
                 yield piece if left is None else piece[:left]
                 left = None if left is None else left - len(piece)
+
+
+def _read(raw: IO[bytes], size: int, again: bool) -> Iterator[bytes | bytearray]:
+    """A plain stream in pieces; `again`: in one buffer, because fresh memory for each costs more than reading it."""
+    if not again:
+        yield from iter(lambda: raw.read(size), b"")
+        return
+    buffer = bytearray(size)
+    while got := raw.readinto(buffer):  # type: ignore[attr-defined]
+        yield buffer if got == size else buffer[:got]
 
 
 def _gunzip(raw: IO[bytes], size: int) -> Iterator[bytes]:
@@ -179,9 +191,9 @@ def _unzstd(raw: IO[bytes], size: int) -> Iterator[bytes]:
 _PACKED: Final[dict[str, Callable[[IO[bytes], int], Iterator[bytes]]]] = {"gzip": _gunzip, "zstd": _unzstd}
 
 
-def _blocks(pieces: Iterator[bytes], size: int) -> Iterator[bytes]:
+def _blocks(pieces: Iterator[bytes | bytearray], size: int) -> Iterator[bytes | bytearray]:
     """The same bytes in blocks of at least `size`, but for the last: compressed data comes out in small pieces."""
-    held: list[bytes] = []
+    held: list[bytes | bytearray] = []
     length = 0
     for piece in pieces:
         held.append(piece)
@@ -193,7 +205,7 @@ def _blocks(pieces: Iterator[bytes], size: int) -> Iterator[bytes]:
         yield b"".join(held)
 
 
-def newlines(data: bytes) -> int:
+def newlines(data: bytes | bytearray) -> int:
     """How many lines end in these bytes, counted in blocks that stay in a core's cache."""
     buf = np.frombuffer(data, np.uint8)
     return sum(int(np.count_nonzero(buf[at : at + BLOCK_BYTES] == 10)) for at in range(0, len(buf), BLOCK_BYTES))

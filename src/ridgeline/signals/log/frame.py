@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 from numpy.lib.stride_tricks import sliding_window_view
 
-from ridgeline.signals.lines import F64, I64, U8, LogLines, Mask, slices
+from ridgeline.signals.lines import F64, I64, U8, LogLines, Mask, newlines, slices
 from ridgeline.signals.log.clock import Clock, Stamp
 from ridgeline.signals.log.prefixes import Head, ranks_of, split_head
 
@@ -46,7 +46,7 @@ def frame(data: bytes, numbers: I64 | int, clock: Clock) -> tuple[LogLines, int]
     """
     padded = np.frombuffer(data + b"\0" * (RANK_BYTES[-1] + STAMP + 16), dtype=np.uint8)
     buf = padded[: len(data)]
-    ends = np.flatnonzero(buf == 10).astype(np.int64)
+    ends = newlines(buf)
     starts = np.concatenate((np.zeros(1, np.int64), ends + 1))
     ended = np.ones(len(starts), np.bool_)
     if len(data) and data[-1] == 10:

@@ -60,7 +60,7 @@ _LMCACHE = re.compile(r"\[" + _DATE + " " + _TIME + r"\] (?P<who>[A-Za-z]\w{1,30
 _UNDATED = re.compile(r"\[" + _TIME + r"(?P<ranks>(?: " + _RANK + r"){0,8})\] ?")
 _RANKS = re.compile(r"\[(?P<ranks>" + _RANK + r"(?: " + _RANK + r"){0,8})\] ?")
 _LEVELLED = re.compile(r"\[" + _LEVEL + r"\]:? ?")
-_VLLM = re.compile(_LEVEL + r" (?P<mo>\d\d)-(?P<d>\d\d) " + _TIME + r" \[(?P<who>[^\]\s]{1,120})\] ?")
+_VLLM = re.compile(_LEVEL + r" (?P<mo>\d\d)-(?P<d>\d\d) " + _TIME + r" \[?(?P<who>[^\[\]\s]{1,120})\] ?")
 _PLACE = re.compile(r"\[(?P<who>[\w./-]{1,80}\.py:\d{1,6})\] ?")
 _GLOG = re.compile(
     r"(?P<level>[IWEF])(?P<y>\d{4})?(?P<mo>\d\d)(?P<d>\d\d) "

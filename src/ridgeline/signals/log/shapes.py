@@ -19,6 +19,8 @@ MAX_DIGITS: Final = 15  # integers up to here are exact in a double; a longer ru
 
 POWERS: Final = 10.0 ** np.arange(MAX_DIGITS + 1)
 WORD: Final = 8
+ZERO: Final = np.uint8(48)
+BLOCK_BYTES: Final = 1 << 18
 # (10 x 2^n + 1, bits, what is kept): each step makes one number of two neighbours.
 PAIRS: Final = tuple(
     tuple(np.uint64(n) for n in step)
@@ -72,18 +74,11 @@ def shapes_of(bodies: pa.Array) -> Shapes:
     """Group lines by shape. There are no nulls among them, none is empty and none begins with a digit."""
     data, offsets = bytes_of(bodies)
     n = len(bodies)
-    digit = (data - np.uint8(48)) < 10
-    # No line begins with a digit, so a run never goes on from one line into the next.
-    turns = np.flatnonzero(digit[1:] != digit[:-1]) + 1
-    if len(turns) % 2:
-        turns = np.append(turns, len(data))
+    turns, short = _turns(data)
     start, end = turns[0::2], turns[1::2]
-    keep = ~digit
-    keep[start] = True
-    short = data[keep]
     first = np.searchsorted(start, offsets)
     dropped = np.concatenate(([0], np.cumsum(end - start - 1)))
-    short[start - dropped[:-1]] = 48
+    short[start - dropped[:-1]] = ZERO
     short_offsets = (offsets - dropped[first]).astype(np.int32)
     reduced: Any = pa.StringArray.from_buffers(n, pa.py_buffer(short_offsets), pa.py_buffer(short))
     coded = reduced.dictionary_encode()
@@ -95,6 +90,29 @@ def shapes_of(bodies: pa.Array) -> Shapes:
         end,
         first[:-1],
     )
+
+
+def _turns(data: U8) -> tuple[I64, U8]:
+    """(where runs of digits begin and end by turns, the bytes with only the first digit of each run).
+
+    No line begins with a digit, so a run never goes on from one line into the next. What is compared is made block by
+    block: large arrays that live for a moment cost more in fresh memory than in arithmetic.
+    """
+    turns: list[I64] = []
+    kept: list[U8] = []
+    room = np.zeros(BLOCK_BYTES + 1, np.bool_)  # whether each byte of a block is a digit, and the one in front of it
+    last = False
+    for at in range(0, len(data), BLOCK_BYTES):
+        block = data[at : at + BLOCK_BYTES]
+        digit = room[: len(block) + 1]
+        digit[0] = last
+        np.less(block - ZERO, 10, out=digit[1:])
+        last = bool(digit[-1])
+        turns.append(np.flatnonzero(digit[1:] != digit[:-1]) + at)
+        kept.append(block[~(digit[1:] & digit[:-1])])
+    if last:
+        turns.append(np.array([len(data)]))
+    return np.concatenate(turns or [np.zeros(0, np.int64)]), np.concatenate(kept or [np.zeros(0, np.uint8)])
 
 
 def groups(codes: npt.NDArray[np.int32], count: int) -> list[I64]:

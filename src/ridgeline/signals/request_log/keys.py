@@ -7,16 +7,12 @@ holds. A key of another record with the same ending, or such text inside a strin
 from typing import Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from ridgeline.signals.lines import I64
+from ridgeline.signals.lines import BLOCK, NEWLINE, U8, marked
 from ridgeline.signals.request_log.shape import NARROW, OPENAI, WIDE, Shape
 
-U8 = npt.NDArray[np.uint8]
 TAIL: Final = 8
-BLOCK: Final = 1 << 19  # bytes looked at at a time: they stay in a core's cache
-_COLON, _QUOTE, _NEWLINE, _BRACE, _SPACE = 0x3A, 0x22, 0x0A, 0x7B, 0x20
-_BYTE: Final = np.array([256**k for k in range(8)], dtype=np.uint64)
+_COLON, _QUOTE, _BRACE, _SPACE = 0x3A, 0x22, 0x7B, 0x20
 # Containers whose short keys are not looked for one by one: without the container's own key they cannot be there.
 _INSIDE: Final = frozenset({"sampling_params", "session_params", "cached_tokens_details", "finish_reason"})
 
@@ -36,12 +32,12 @@ def look(buf: U8, known: int = 0) -> Look:
     """
     if len(buf) <= known:
         return Look(0, False, True)  # the file became shorter
-    ends = _marked(buf[known:] == _NEWLINE) + known
+    ends = marked(buf[known:] == NEWLINE) + known
     starts = ends[ends < len(buf) - 1] + 1
     bare = bool((buf[starts] == _BRACE).all())
     if known == 0:
         bare &= int(buf[0]) == _BRACE
-    elif int(buf[known - 1]) == _NEWLINE:
+    elif int(buf[known - 1]) == NEWLINE:
         bare &= int(buf[known]) == _BRACE
     return Look(len(ends), bare, _narrow(buf))
 
@@ -51,25 +47,6 @@ def narrow(data: bytes | memoryview) -> bool:
     buf = np.frombuffer(data, dtype=np.uint8)
     reach = TAIL + 2
     return all(_narrow(buf[max(0, start - reach) : start + BLOCK]) for start in range(0, len(buf), BLOCK))
-
-
-def newlines(buf: U8) -> I64:
-    """Where the newlines are, found block by block so that what is compared stays in the cache."""
-    found = [_marked(buf[start : start + BLOCK] == _NEWLINE) + start for start in range(0, len(buf), BLOCK)]
-    return np.concatenate(found) if found else np.zeros(0, np.int64)
-
-
-def _marked(marks: npt.NDArray[np.bool_]) -> I64:
-    """Where the few marks stand: `flatnonzero`, eight at a time."""
-    whole = len(marks) - len(marks) % 8
-    words = marks[:whole].view("<u8")
-    at = np.flatnonzero(words != 0)
-    held = words[at]
-    if bool((held & (held - np.uint64(1))).any()):  # two within eight bytes
-        return np.flatnonzero(marks)
-    # A word with one mark at byte k is 256 ** k.
-    found = at * 8 + np.searchsorted(_BYTE, held)
-    return np.append(found, np.flatnonzero(marks[whole:]) + whole) if whole < len(marks) else found
 
 
 def _narrow(buf: U8) -> bool:

@@ -9,7 +9,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
-from ridgeline.signals.lines import I64
+from ridgeline.signals.lines import BLOCK, I64, NEWLINE, newlines
 from ridgeline.signals.log.ahead import ahead
 from ridgeline.signals.log.clock import Clock
 from ridgeline.signals.log.frame import frame
@@ -29,7 +29,7 @@ from ridgeline.signals.stream import Blob
 # Brings lines of another form to that of a record; null where it cannot.
 Prepare = Callable[[duckdb.DuckDBPyConnection, I64, pa.Array, Reading], pa.Array]
 ALL: Final = -1
-NEWLINE, ESCAPE = 0x0A, 0x1B
+ESCAPE: Final = 0x1B
 CHUNK: Final = 32 * 1024 * 1024
 LOOKS: Final = 256  # blocks looked at ahead of what is read
 LARGE: Final = 1 << 20  # from here on a thread is worth its start
@@ -93,7 +93,7 @@ def _pieces(blob: Blob, reading: Reading, start: int) -> Iterator[tuple[int, byt
                     return
                 break
             yield start, view
-            start += len(keys.newlines(np.frombuffer(view, dtype=np.uint8))) + (view[-1] != NEWLINE)
+            start += len(newlines(np.frombuffer(view, dtype=np.uint8))) + (view[-1] != NEWLINE)
     yield from _from_line(blob.chunks(reading, CHUNK), start)
 
 
@@ -186,7 +186,7 @@ def clean(raw: bytes | memoryview, first: int, reading: Reading) -> bytes | memo
 def _simple(raw: memoryview) -> bool:
     """Whether all bytes are ASCII and none begins an escape."""
     buf = np.frombuffer(raw, dtype=np.uint8)
-    blocks = (buf[at : at + keys.BLOCK] for at in range(0, len(buf), keys.BLOCK))
+    blocks = (buf[at : at + BLOCK] for at in range(0, len(buf), BLOCK))
     return all(int(block.max()) < 0x80 and not bool((block == ESCAPE).any()) for block in blocks)
 
 

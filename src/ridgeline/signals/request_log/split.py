@@ -5,8 +5,7 @@ from typing import Final, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from ridgeline.signals.lines import I64
-from ridgeline.signals.request_log.keys import newlines
+from ridgeline.signals.lines import I64, newlines
 
 _BRACE: Final = 0x7B
 _BRACKET: Final = 0x5B

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import numpy as np
 
+from ridgeline.signals.lines import BLOCK
 from ridgeline.signals.request_log.fill import block
-from ridgeline.signals.request_log.keys import BLOCK, TAIL, Look, look
+from ridgeline.signals.request_log.keys import TAIL, Look, look
 
 
 def survey(path: Path) -> Iterator[Look]:
