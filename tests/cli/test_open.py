@@ -15,7 +15,13 @@ from urllib.parse import urlsplit
 import pytest
 
 from ridgeline.bundle.open import open_sources
-from ridgeline.facts.pictures.marks import Selection, latency, size
+from ridgeline.facts.pictures.differs import differs
+from ridgeline.facts.pictures.marks import Selection, latency, listed, size
+from ridgeline.facts.pictures.who import waterfall
+from ridgeline.facts.timeline import twin
+from ridgeline.ladder.diagnose import diagnose
+from ridgeline.model.diagnosis import Window
+from ridgeline.report.page.words import said
 from tests.report.page.browser import FAULTS, chromium, opened
 
 INCIDENT: Final = str(Path(__file__).resolve().parents[2] / "examples" / "incident")
@@ -118,10 +124,10 @@ def test_brush_filter_and_follow(address: str) -> None:
         read = page.evaluate("[...document.querySelectorAll('#picture-latency td data')].map((e) => Number(e.value))")
         wanted = latency(view, [("selection", "incident", picked)])
         mine = [row for row in wanted.rows if row[1] == "selection"]
-        numbers = [v for row in mine for v in row if isinstance(v, int | float)]
-        per = len(numbers) // len(mine)
+        wide = numbers(mine)
+        per = len(wide) // len(mine)
         rows = [read[k : k + per] for k in range(0, len(read), per)]
-        assert rows[1::2] == [pytest.approx(numbers[k : k + per], rel=1e-9) for k in range(0, len(numbers), per)]
+        assert rows[1::2] == [pytest.approx(wide[k : k + per], rel=1e-9) for k in range(0, len(wide), per)]
 
         # a rank: fewer still, then everything again
         page.select_option("#rank", "1")
@@ -139,11 +145,14 @@ def test_brush_filter_and_follow(address: str) -> None:
         count = int(cell.get_attribute("data-n"))
         cell.click()
         page.wait_for_selector(f"#request-rows tbody tr:nth-child({count}):last-child")
+        assert numbers_in(page, "#request-rows") == pytest.approx(of_cell(page, view, cell), rel=1e-11)
         rid = page.locator("#request-rows [data-rid]").first
         name = rid.inner_text()
         rid.click()
         page.wait_for_selector("#picture-request svg")
         assert name in page.inner_text("#picture-request figcaption")
+        drawn = waterfall(view, [(name, twin(view, name))])
+        assert numbers_in(page, "#picture-request") == pytest.approx(numbers(drawn.rows), rel=1e-11)
         page.locator("#request [data-cite]").first.click()
         page.wait_for_selector("pre.lines")
         assert name in page.inner_text("pre.lines")
@@ -155,10 +164,52 @@ def test_brush_filter_and_follow(address: str) -> None:
         turned(page, 11)
         page.click("#differs")
         page.wait_for_selector("#picture-differs")
+        ends = [float(v) for v in re.findall(r"(?:from|to)=([\d.]+)", heard_last(page))]
+        assert f"{size(view, Selection(*ends))[0]} of {whole} requests" in page.inner_text("#picture-differs")
         page.click("#rungs")
-        page.wait_for_selector("#answer .ladder", timeout=60_000)
-        assert "routing.hot-key" in page.inner_text("#answer")
+        page.wait_for_selector("#answer .ladder", timeout=120_000)
+        first = diagnose(view, sources=(INCIDENT,))
+        again = diagnose(view, incident=Window(*ends), baseline=first.baseline, sources=(INCIDENT,))
+        told = page.inner_text("#answer")
+        assert again.findings[0].cause == "routing.hot-key" and again.findings[0].cause in told
+        for a in again.ladder:
+            assert a.state == "not-reached" or said(a.answer, "en") in told, a.rung
+
+        # the same for one rank only: the ladder is asked of its requests alone
+        page.select_option("#rank", "1")
+        turned(page, 12)
+        page.evaluate("document.getElementById('answer').replaceChildren()")
+        page.click("#differs")
+        page.wait_for_selector("#picture-differs")
+        marks = differs(view, Selection(*ends, rank=1))
+        assert numbers_in(page, "#picture-differs") == pytest.approx(numbers(marks.rows), rel=1e-11) and marks.rows
+        page.evaluate("document.getElementById('answer').replaceChildren()")
+        page.click("#rungs")
+        page.wait_for_selector("#answer .ladder", timeout=120_000)
+        assert page.inner_text("#answer") != told
     assert (heard.console, heard.asked, heard.dialogs) == ([], [], [])
+
+
+def numbers_in(page: Any, at: str) -> list[float]:
+    """The numbers that a part of the page shows, as it holds them for programs."""
+    return list(page.evaluate(f"[...document.querySelectorAll('{at} td data')].map((e) => Number(e.value))"))
+
+
+def numbers(rows: Any) -> list[float]:
+    return [v for row in rows for v in row if isinstance(v, int | float) and not isinstance(v, bool)]
+
+
+def of_cell(page: Any, view: Any, cell: Any) -> list[float]:
+    """The numbers of the requests of one cell of the heatmap, asked of the view itself."""
+    at = {k: float(v) for k, v in page.evaluate("({...document.querySelector('#slot-heat .cells').dataset})").items()
+          if k in ("from", "to", "bins")}  # fmt: skip
+    edges = [float(v) for v in page.get_attribute("#slot-heat .cells", "data-edges").split(" ")]
+    x, y = (int(cell.get_attribute(f"data-{k}")) for k in "xy")
+    step = (at["to"] - at["from"]) / at["bins"]
+    since = at["from"] + step * x
+    last = 1e-6 if x == at["bins"] - 1 else 0.0
+    low, high = (None if y == 0 else edges[y]), (None if y == len(edges) - 2 else edges[y + 1])
+    return numbers(listed(view, Selection(since, since + step + last, low_s=low, high_s=high)))
 
 
 def heard_last(page: Any) -> str:
