@@ -208,6 +208,7 @@ CAUSES: Final = (
         supporting=(helps("queue_pressure", "<", 0.2),),
         absent=(never("stands_still", "is", True),),
         twins=(Twin("fault.hang", must("stands_still", "is", False)),),
+        explains=("memory.saturation", "queue.arrival-overload", "queue.running-cap", "queue.burst"),
         remedies=(
             Remedy(
                 "mitigate-now", "restart the server after a stack dump of all ranks", None, True, "running requests"

@@ -360,7 +360,9 @@ def stands_still(view: View) -> Fact:
         # A scheduler that goes on counting a growing queue is alive: it admits nothing.
         alive = (head_blocked(view).value or 0) >= STANDS_S
         return restated(silent, not alive, "", "hang.alive" if alive else "hang.silent")
-    if mute.value or (age is not None and age >= OLD_S):
+    # vLLM's statistics come from its front end: they go on beside a scheduler that admits nothing any more.
+    told_by_front = frozen.value is None and (head_blocked(view).value or 0) >= STANDS_S
+    if mute.value or told_by_front or (age is not None and age >= OLD_S):
         return lacking("whether the scheduler still moves", "/health and /v1/loads polled for a minute, or py-spy dump")
     if dog.value is None and frozen.value is None:
         return lacking("a watchdog line, or repeated scrapes", "the server log, or /v1/loads polled for a minute")

@@ -125,7 +125,7 @@ WITH rows AS (
 queued AS (SELECT * FROM rows WHERE waiting > 0)
 SELECT count(*) AS n, count(*) FILTER (WHERE cap IS NULL) AS unstated,
     count(*) FILTER (WHERE cap IS NOT NULL AND (busy >= 0.97 * cap OR (cap >= 4 AND busy >= cap - 1))) AS at_stated,
-    count(*) FILTER (WHERE cap IS NULL AND busy >= 0.97 * most) AS at_most,
+    count(*) FILTER (WHERE cap IS NULL AND busy >= 1 AND busy >= 0.97 * most) AS at_most,
     count(*) FILTER (WHERE busy > before) AS rose, count(*) FILTER (WHERE busy <= before) AS held,
     max(cap) AS cap, max(most) AS most, median(usage * (1 + 1 / busy)) FILTER (WHERE busy >= 1) AS with_one_more,
     (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
