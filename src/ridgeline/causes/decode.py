@@ -49,7 +49,7 @@ CAUSES: Final = (
         id="decode.regression",
         looks_like="A decode step of the same batch takes longer than before.",
         differs="The curve itself moved: same batch, same context, more seconds.",
-        required=(must("step_excess", ">=", 1.4),),
+        required=(must("step_excess", ">=", 1.25),),
         supporting=(
             helps("change", ">=", 1.2, of="seconds", what="tpot_s"),
             helps("change", "<", 1.25, of="batch_size"),
@@ -64,7 +64,7 @@ CAUSES: Final = (
             never("streams_paused", "is", True),
         ),
         twins=(
-            Twin("decode.batch-growth", must("step_excess", ">=", 1.4)),
+            Twin("decode.batch-growth", must("step_excess", ">=", 1.25)),
             Twin("queue.scheduler-overhead", must("device_busy", ">", 0.75)),
         ),
         explains=(
@@ -132,7 +132,7 @@ CAUSES: Final = (
         id="decode.slow-rank",
         looks_like="One rank's steps take longer than the others' at the same load.",
         differs="Arrivals are even; the rank, not its share of work, is slow.",
-        required=(must("slow_rank_ratio", ">=", 1.3),),
+        required=(must("slow_rank_ratio", ">=", 1.25),),
         supporting=(helps("arrival_skew", "<", 1.25, by="requests"), helps("arrival_skew", "<", 1.3, by="tokens")),
         absent=(
             never("arrival_skew", ">=", 1.4, by="requests"),
@@ -140,8 +140,8 @@ CAUSES: Final = (
             never("stands_still", "is", True),
         ),
         twins=(
-            Twin("routing.hot-key", must("slow_rank_ratio", ">=", 1.3)),
-            Twin("routing.token-skew", must("slow_rank_ratio", ">=", 1.3)),
+            Twin("routing.hot-key", must("slow_rank_ratio", ">=", 1.25)),
+            Twin("routing.token-skew", must("slow_rank_ratio", ">=", 1.25)),
         ),
         explains=(
             "routing.hot-key",

@@ -67,7 +67,7 @@ CAUSES: Final = (
         required=(
             must("queue_motion", "==", "drained"),
             must("burst_felt", "is", True),
-            must("queue_peak", ">=", 8),
+            must("queue_peak", ">=", 5),
         ),
         supporting=(helps("change", "between", (0.7, 1.3), of="step_s"), helps("slice_share", ">=", 0.3, part="queue")),
         absent=(

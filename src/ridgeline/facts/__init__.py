@@ -55,6 +55,7 @@ MEASURES: Final[dict[str, Callable[..., Fact]]] = {
     "backlog_s": backlog.backlog_s,
     "queued": backlog.queued,
     "burst_felt": backlog.burst_felt,
+    "rush_felt": backlog.rush_felt,
     "arrival_spike": backlog.arrival_spike,
     "priority_gap": backlog.priority_gap,
     "overload": backlog.overload,

@@ -77,11 +77,15 @@ def queued(view: View) -> Fact:
 def burst_felt(view: View) -> Fact:
     """Whether a queue that came and went was more than a blip: a twentieth of the time, or waits of two seconds.
 
-    More than 60 % of the time is no burst.
+    Who came in the rush itself feels it where the typical one of them starts half a second late, three times as late
+    as the others. More than 60 % of the time is no burst.
     """
     stood, wait = waiting_share(view), seconds(view, "queue_s", 0.99)
     if stood.value is None or stood.value > 0.6:
         return stood if stood.value is None else restated(stood, False, "", "waiting_share")
+    rush = rush_felt(view)
+    if rush.value:
+        return restated(rush, True, "", "rush_felt")
     if stood.value >= 0.05 or not stood.value:
         return restated(stood, bool(stood.value), "", "waiting_share")
     return wait if wait.value is None else restated(wait, bool(wait.value >= 2), "", "burst.waits")
@@ -108,6 +112,35 @@ def arrival_spike(view: View) -> Fact:
     if n < 20 or tens < 6:
         return lacking("arrival times of requests", "--log-requests (level 0 is enough), or a client file", n)
     return found(view, bool(most >= 2 * usual and most >= usual + 10), "", n, cites, most=most, usual=rounded(usual))
+
+
+RUSH: Final = """
+WITH rows AS (
+    SELECT received_ts AS ts, coalesce(ttft_s, first_token_ts - received_ts) AS ttft_s, source, line FROM asks
+    WHERE received_ts IS NOT NULL AND NOT coalesce(probe, false)
+        AND ($since::DOUBLE IS NULL OR received_ts >= $since - 120)
+        AND ($until::DOUBLE IS NULL OR received_ts <= $until)
+),
+tens AS (SELECT floor(ts / 10) AS ten, count(*) AS n FROM rows GROUP BY ten),
+told AS (
+    SELECT r.*, t.n >= 2 * (SELECT median(n) FROM tens) AND t.n >= (SELECT median(n) FROM tens) + 10 AS rush
+    FROM rows r JOIN tens t ON t.ten = floor(r.ts / 10) WHERE r.ttft_s IS NOT NULL
+)
+SELECT count(*) AS n, count(*) FILTER (WHERE rush) AS many, median(ttft_s) FILTER (WHERE rush) AS rushed,
+    median(ttft_s) FILTER (WHERE NOT rush) AS usual,
+    (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
+     FROM (SELECT source, min(line) AS a, max(line) AS b FROM told WHERE rush GROUP BY source)) AS cites
+FROM told
+"""
+
+
+def rush_felt(view: View) -> Fact:
+    """Whether those who came in some crowded ten seconds started late: half a second, three times the others' time."""
+    n, many, rushed, usual, cites = view.one(RUSH, bounds(view))
+    if n < 20 or usual is None:
+        return lacking("arrival times and TTFT of requests", "--log-requests with --enable-metrics, or a client file", n)
+    value = bool(many >= 10 and rushed >= 0.5 and rushed >= 3 * usual)
+    return found(view, value, "", n, cites, many=many, rushed=rounded(rushed), usual=rounded(usual))
 
 
 LEFT_BEHIND: Final = """

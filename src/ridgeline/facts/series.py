@@ -19,13 +19,16 @@ WITH asked AS (
         coalesce(tpot_s, decode_s / nullif(completion_tokens - 1, 0)) AS tpot_s,
         coalesce(e2e_s, finished_ts - received_ts) AS e2e_s, cached_tokens / nullif(prompt_tokens, 0) AS hit_share,
         CASE WHEN completion_tokens > 0 AND finish_reason IN ('stop', 'length')
-            THEN CASE WHEN finish_reason = 'stop' AND completion_tokens <= 2 THEN 1.0 ELSE 0.0 END END AS cut_short
+            THEN CASE WHEN finish_reason = 'stop' AND completion_tokens <= 2 THEN 1.0 ELSE 0.0 END END AS cut_short,
+        prompt_tokens
     FROM asks WHERE received_ts IS NOT NULL AND NOT coalesce(probe, false)
 ),
 -- What only the client sees: its own delay before it sends, and the way through whatever stands before the engine.
 sent AS (
     SELECT r.received_ts AS ts, r.ttft_s, r.itl_max_s AS gap_s,
-        coalesce(r.dispatched_ts - r.received_ts, a.number) AS send_lag_s
+        coalesce(r.dispatched_ts - r.received_ts, a.number) AS send_lag_s,
+        coalesce(r.tpot_s, (r.e2e_s - r.ttft_s) / nullif(r.completion_tokens - 1, 0)) AS tpot_s, r.e2e_s,
+        r.prompt_tokens
     FROM records r LEFT JOIN request_attrs a ON a.source = r.source AND a.line = r.line AND a.name = 'send_lag_s'
     WHERE (r.role = 'client' OR r.kind = 'client') AND r.received_ts IS NOT NULL
 ),
@@ -49,6 +52,11 @@ raw AS (
     UNION ALL SELECT 'client_ttft_s', ts, ttft_s, 0.9 FROM sent
     UNION ALL SELECT 'send_lag_s', ts, send_lag_s, 0.9 FROM sent
     UNION ALL SELECT 'gap_s', ts, gap_s, 0.5 FROM sent
+    UNION ALL SELECT 'client_tpot_s', ts, tpot_s, 0.9 FROM sent
+    UNION ALL SELECT 'client_e2e_s', ts, e2e_s, 0.9 FROM sent
+    UNION ALL SELECT 'prompt_tokens', ts, prompt_tokens, 0.9 FROM asked
+    UNION ALL SELECT 'prompt_tokens', ts, prompt_tokens, 0.9 FROM sent
+        WHERE NOT EXISTS (SELECT 1 FROM asked WHERE prompt_tokens IS NOT NULL)
 ),
 span AS (SELECT min(ts) AS lo, max(ts) AS hi FROM raw WHERE value IS NOT NULL),
 sized AS (
@@ -68,7 +76,10 @@ SELECT what, list(ts ORDER BY ts), list(value ORDER BY ts) FROM binned GROUP BY 
 WORSE: Final = {
     "waiting": 1, "ttft_s": 1, "tpot_s": 1, "e2e_s": 1, "hit_share": -1, "accept_length": -1, "client_ttft_s": 1,
     "send_lag_s": 1, "cut_short": 1, "step_s": 1, "gap_s": 1, "line_hit_share": -1,
+    "client_tpot_s": 1, "client_e2e_s": 1, "prompt_tokens": 1,
 }  # fmt: skip
+# What comes in is no harm by itself: it frames an incident only where users fare worse from then on.
+INPUT: Final = frozenset({"prompt_tokens"})
 
 
 def series(view: View) -> dict[str, tuple[list[float], list[float]]]:

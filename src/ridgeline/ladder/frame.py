@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from ridgeline.bundle.view import View
-from ridgeline.facts.series import WORSE, last_line, late_onset, series, span
+from ridgeline.facts.change import change
+from ridgeline.facts.series import INPUT, WORSE, last_line, late_onset, series, span
 from ridgeline.model.diagnosis import Window
 from ridgeline.stats.change_point import ChangePoint, change_points
 
@@ -17,9 +18,12 @@ MIN_SAMPLES: Final = 10
 SURE_STEP: Final = 0.01  # p-value of a step
 DOUBT: Final = 0.05  # of one among stairs, where its strength is clear
 SURE: Final = 1e-6  # a shift within the spread of its sides (latency tails under load) needs this p-value
+HARM: Final = 1.2  # times as long
+HARM_REQUESTS: Final = 50
 SMALL: Final = {
     "waiting": 2.0, "ttft_s": 0.05, "tpot_s": 0.002, "e2e_s": 0.1, "hit_share": 0.1, "accept_length": 0.1,
     "client_ttft_s": 0.1, "send_lag_s": 0.2, "cut_short": 0.02, "step_s": 0.005, "gap_s": 0.1, "line_hit_share": 0.1,
+    "client_tpot_s": 0.002, "client_e2e_s": 0.1, "prompt_tokens": 128.0,
 }  # fmt: skip
 
 
@@ -64,9 +68,13 @@ def _first_change(view: View) -> tuple[str, Window, Window] | None:
     reach = span(view)
     if reach is None:
         return None
-    known = series(view)
+    everything = series(view)
+    known = {signal: values for signal, values in everything.items() if signal not in INPUT}
     # Stairs have short steps, each of little weight: looked for only where no clear step is.
     candidates = _candidates(known, reach, SURE_STEP) or _candidates(known, reach, DOUBT)
+    if not candidates:
+        asked = {signal: values for signal, values in everything.items() if signal in INPUT}
+        candidates = [c for c in _candidates(asked, reach, SURE_STEP) if _harmful(view, reach, c)]
     if not candidates:
         return None
     # The earliest sign of the incident, not of a bad moment that one signal had before it.
@@ -75,6 +83,14 @@ def _first_change(view: View) -> tuple[str, Window, Window] | None:
     onset, before, ended, signal = min(lasting, key=lambda c: (c[0], c[3]))
     ended = max([ended, *(c[2] for c in candidates if c[0] <= ended)])
     return signal, Window(reach[0], before), Window(onset, ended)
+
+
+def _harmful(view: View, reach: tuple[float, float], change_of_input: tuple[float, float, float, str]) -> bool:
+    """Whether users fare clearly worse from a change of what comes in on: a tail of their times is a fifth longer."""
+    onset, before, ended, _signal = change_of_input
+    later = view.window(Window(onset, ended), Window(reach[0], before))
+    moved = [change(later, "seconds", what=what, q=0.95) for what in ("ttft_s", "e2e_s", "tpot_s")]
+    return any(f.value is not None and f.n >= HARM_REQUESTS and f.value >= HARM for f in moved)
 
 
 def _candidates(

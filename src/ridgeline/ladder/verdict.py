@@ -58,6 +58,7 @@ def healthy(book: Book, asked: Asked, judged: Sequence[Judgement]) -> tuple[bool
         ("events", events.value == 0),
         ("unread-errors", errors.value == 0),
         ("worse", all(f.value is None or f.value < 1.5 for f in worse) and not crept(book.view)),
+        ("rush", not book.ask("rush_felt").value),
         ("slow-start", cold.value is None or cold.value < SLOW_START),
         ("pd-queues", max(apart) < PD_BACKLOG),
         ("errors", outcomes.value is None or outcomes.value < 0.01),

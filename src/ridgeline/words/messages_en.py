@@ -198,6 +198,7 @@ RUNGS: Final[dict[str, str]] = {
     "why.events": "the log shows events of trouble",
     "why.unread-errors": "error-like lines nobody could read",
     "why.worse": "times got clearly worse",
+    "why.rush": "requests that came in a crowded ten seconds started late",
     "why.slow-start": "the first requests after a boot were slower than an empty cache explains",
     "why.pd-queues": "queues of the pair hold many requests",
     "why.errors": "requests fail",

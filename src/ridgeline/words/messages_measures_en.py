@@ -21,6 +21,10 @@ MEASURES: Final[dict[str, str]] = {
     ),
     "arrival_spike": "ten seconds brought {most:#request}, {usual:.3g} are usual",
     "arrival_spike.zero": "no ten seconds brought many more than the usual {usual:.3g} requests ({most} at most)",
+    "rush_felt": (
+        "{many} requests that came in crowded ten seconds take {rushe"
+        "d:.3g} s to the first token, the others {usual:.3g} s"
+    ),
     "burst.waits": "one request in a hundred waited {seconds:.3g} s or more",
     "queue_motion": (
         "the queue of all ranks is {value:word}: {first:.3g} at first, {last:.3g} at the end, {peak:.3g} at its "

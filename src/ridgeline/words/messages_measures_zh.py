@@ -25,6 +25,7 @@ QUEUE: Final[dict[str, str]] = {
     ),
     "arrival_spike": "某十秒内到达 {most} 个请求，平时为 {usual:.3g} 个",
     "arrival_spike.zero": "没有哪十秒明显超过平时的 {usual:.3g} 个请求（最多 {most} 个）",
+    "rush_felt": "在最拥挤的十秒内到达的 {many} 个请求首 token 延迟为 {rushed:.3g} s，其余为 {usual:.3g} s",
     "burst.waits": "百分之一的请求等待 {seconds:.3g} s 以上",
     "queue_motion": (
         "所有 rank 的队列{value:word}：开始 {first:.3g}，结束 {last:.3g}，峰值 {peak:.3g}（{n} 个负载采样点）"
@@ -165,6 +166,9 @@ EXECUTION: Final[dict[str, str]] = {
         "[[，KV 池使用率 {usage:.0%}]]"
     ),
     "grammar.queue": "grammar 队列 {queue:.3g} 个（峰值 {peak:.3g}），等待队列 {waiting:.3g} 个",
+    "link.moved": "传输一个请求的 KV 平均用 {now:.3g} s，此前为 {then:.3g} s",
+    "policy_spread": "网关按 {now} 选择 worker[[，此前按 {then}]]",
+    "places.policy": "网关改为按 {now} 在 {places} 个 worker 中选择（此前为 {then}）：前缀不再固定在一处",
     "affected": "{n} 个请求中有 {hits} 个受影响（{who}）[[；共同之处：{value}]]",
     "class.best": (
         "{value}：其 {members} 个请求中有 {hits} 个慢（提升度 {lift:.3g}），占 {slow} 个慢请求的 {coverage:.0%}"

@@ -178,6 +178,7 @@ RUNGS: Final[dict[str, str]] = {
     "why.events": "日志中有异常事件",
     "why.unread-errors": "有未能解析的疑似错误行",
     "why.worse": "耗时明显变差",
+    "why.rush": "在最拥挤的十秒内到达的请求开始得晚",
     "why.slow-start": "启动后的首批请求比空缓存所能解释的更慢",
     "why.pd-queues": "PD 队列中积压了许多请求",
     "why.errors": "有请求失败",
