@@ -43,6 +43,7 @@ PREFIXES = [
     ("[03:37:55 TP2] ", 3 * 3600 + 37 * 60 + 55.0, (-1, 2, -1), None, None),
     ("[INFO] ", None, (-1, -1, -1), "info", None),
     ("(APIServer pid=812) INFO 11-30 03:37:55 [loggers.py:336] ", datetime(2000, 11, 30, 3, 37, 55, tzinfo=UTC).timestamp(), (-1, -1, -1), "info", "APIServer pid=812 loggers.py:336"),
+    ("INFO 11-30 03:37:55 llm_engine.py:921] ", datetime(2000, 11, 30, 3, 37, 55, tzinfo=UTC).timestamp(), (-1, -1, -1), "info", "llm_engine.py:921"),
     ("E1130 03:37:55.500000 9184 transfer_engine.cpp:454] ", datetime(2000, 11, 30, 3, 37, 55, 500000, tzinfo=UTC).timestamp(), (-1, -1, -1), "error", "transfer_engine.cpp:454"),
     ("2026-11-30T03:37:55.000000Z  WARN router::policy: ", AT, (-1, -1, -1), "warning", "router::policy"),
     ("2026-11-30 03:37:55 INFO 151972 [scheduler_metrics_mixin.py:287] ", AT, (-1, -1, -1), "info", "scheduler_metrics_mixin.py:287"),
