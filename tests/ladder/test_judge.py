@@ -65,8 +65,6 @@ def test_a_required_sign_unknown_is_low_and_open() -> None:
     [
         ({"t1": None}, {}, "open-twin: queue.other", "medium"),
         ({}, {"kinds": ("log",)}, "one-kind-of-source", "medium"),
-        ({}, {"calibration": {}}, "no-lab-fault", "medium"),
-        ({}, {"calibration": {"queue.test": {"high": 0.90}}}, "lab-precision-0.90", "medium"),
     ],
 )
 def test_caps(values: dict[str, Any], more: dict[str, Any], cap: str, level: str) -> None:
@@ -78,15 +76,6 @@ def test_caps(values: dict[str, Any], more: dict[str, Any], cap: str, level: str
 def test_comparative_without_a_baseline_is_medium() -> None:
     j = judged(GOOD, replace(CAUSE, comparative=True), baseline=False)
     assert (j.confidence, j.caps) == ("medium", ("no-baseline",))
-
-
-def test_a_good_calibration_lifts_nothing() -> None:
-    values = {**GOOD, "s1": 0, "s2": 0, "a1": None}
-    plain = judged(values)
-    assert (
-        judged(values, calibration={"queue.test": {"high": 1.0, "medium": 1.0, "low": 1.0}}).confidence
-        == plain.confidence
-    )
 
 
 answers = st.fixed_dictionaries(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from ridgeline.bundle.view import View
@@ -11,6 +11,7 @@ from ridgeline.facts.points import ready
 from ridgeline.facts.reuse import LESS
 from ridgeline.ladder import a0, a1, a1b, a2, a2b, a3, b, c, d, route
 from ridgeline.ladder.book import Book, remembering
+from ridgeline.ladder.calibration import Calibration, committed, lowered
 from ridgeline.ladder.context import Context
 from ridgeline.ladder.frame import frame
 from ridgeline.ladder.judge import Judgement, judge
@@ -28,7 +29,6 @@ RUNGS: Final = (a0.rung, a1.rung, a1b.rung, a2.rung, a2b.rung, a3.rung)
 SOURCES: Final = (
     "SELECT path, kind, coalesce(rows, 0), coalesce(unparsed, 0), from_ts, to_ts, notes FROM sources ORDER BY source"
 )
-Calibration = Mapping[str, Mapping[str, float]]
 
 
 def diagnose(
@@ -40,16 +40,19 @@ def diagnose(
     sources: Sequence[str] = (),
     calibration: Calibration | None = None,
 ) -> Diagnosis:
-    """Everything that can be told of a view. `sources` are the arguments as given, for the literal next commands."""
+    """Everything that can be told of a view. `sources` are the arguments as given, for the literal next commands.
+
+    `calibration`: what the lab measured of the confidence words; by default the committed file, if there is one.
+    """
     wanted = asked(symptom)
     framed = frame(ready(view), incident, baseline)
     book = Book(remembering(framed.view))
     fell = book.ask("change", of="hit_ratio").value
     if fell is not None and fell <= LESS:
         wanted = wanted.also("cache")
-    judged = weighed(
-        [judge(cause, book.of, baseline=framed.view.baseline is not None, calibration=calibration) for cause in CAUSES]
-    )
+    measured = committed() if calibration is None else calibration
+    heard = [judge(cause, book.of, baseline=framed.view.baseline is not None) for cause in CAUSES]
+    judged = [lowered(j, measured) for j in weighed(heard)]
     picked = chosen(judged, wanted)
     findings = [finding(j, book, judged, framed.onset_ts) for j in picked]
     verdict: Verdict = "finding"

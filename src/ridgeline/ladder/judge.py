@@ -7,7 +7,7 @@ high (every required sign true, score >= 0.8), medium (>= 0.5) or low; the lowes
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -105,9 +105,8 @@ def judge(
     fact_of: FactOf,
     *,
     baseline: bool,
-    calibration: Mapping[str, Mapping[str, float]] | None = None,
 ) -> Judgement:
-    """Judge one cause. `calibration` is {cause: {level: precision}} from `lab score`; it can only lower."""
+    """Judge one cause; `baseline`: whether there is a good time to compare with."""
     heard = tuple(_hear(fact_of, "required", sign) for sign in cause.required)
     if all(h.answer is not False for h in heard):
         # The rest is asked only where it can matter: most causes fall to their first sign.
@@ -122,8 +121,6 @@ def judge(
     caps, ceiling = _caps(cause, heard, baseline=baseline)
     level = _start(heard, score)
     level = min(level, ceiling)
-    if calibration is not None:
-        level, caps = _calibrated(cause.id, level, caps, calibration)
     return Judgement(cause, heard, against, round(score, 3), LEVELS[level], tuple(caps))
 
 
@@ -165,15 +162,3 @@ def _caps(cause: Cause, heard: Sequence[Heard], *, baseline: bool) -> tuple[list
         caps.append("no-baseline")
         ceiling = min(ceiling, 1)
     return caps, ceiling
-
-
-def _calibrated(
-    cause: str, level: int, caps: list[str], calibration: Mapping[str, Mapping[str, float]]
-) -> tuple[int, list[str]]:
-    known = calibration.get(cause)
-    if known is None:
-        return min(level, 1), [*caps, "no-lab-fault"]
-    precision = known.get(LEVELS[level])
-    if precision is not None and precision < 0.95:
-        return max(level - 1, 0), [*caps, f"lab-precision-{precision:.2f}"]
-    return level, caps
