@@ -3,7 +3,8 @@
 Traffic hangs together in time: bursty arrivals (two-state) at a service with several slots, first come first served, so
 that a bad minute is a bad minute for everybody. One long run per scenario; INCIDENT and AFTER are two windows of it
 that do not overlap, BASELINE a window of the same traffic at a service twice as fast. `real` resamples a recorded run
-(`--real DIR`) in stretches of five seconds. Power: the same, with AFTER from a service that is faster by a factor.
+(`--real DIR`) in stretches of five seconds. Power: the same, with AFTER from a service that is faster by a factor, or has
+half as many slots again (then only the wait gets better).
 
     python bench/compare.py [--pairs 2000] [--seed 1] [--real ../shared/real/pairs/sglang_0.5.23/mix_base_1]
 """
@@ -51,8 +52,11 @@ SCENARIOS = (
 )
 
 
-def traffic(s: Scenario, seconds: float, seed: int, faster: float = 1.0) -> Requests:
-    """One long run as request rows. Service time: 0.1 s of prefill and tokens at 20 ms, divided by `faster`."""
+def traffic(s: Scenario, seconds: float, seed: int, faster: float = 1.0, wider: float = 1.0) -> Requests:
+    """One long run as request rows. Service time: 0.1 s of prefill and tokens at 20 ms, divided by `faster`.
+
+    `wider`: so many times the slots, which changes the wait alone.
+    """
     rng = np.random.default_rng(seed)
     at = arrivals(s, seconds, rng)
     n = at.size
@@ -62,7 +66,7 @@ def traffic(s: Scenario, seconds: float, seed: int, faster: float = 1.0) -> Requ
     prefill = (0.05 + prompt / 8000) / faster
     tpot = 0.02 * np.exp(rng.normal(0, 0.1, n)) / faster
     service = prefill + tpot * (output - 1)
-    free = [0.0] * s.slots
+    free = [0.0] * round(s.slots * wider)
     start = np.empty(n)
     for i in range(n):
         begin = max(at[i], heapq.heappop(free))
@@ -155,9 +159,9 @@ def null(s: Scenario, pairs: int, seed: int) -> dict[str, Counter[str]]:
     return out
 
 
-def power(s: Scenario, pairs: int, seed: int, faster: float) -> Counter[str]:
-    """AFTER from the same traffic at a service that is `faster`."""
-    run, better = traffic(s, 200 * s.window_s, seed), traffic(s, 200 * s.window_s, seed + 5, faster)
+def power(s: Scenario, pairs: int, seed: int, faster: float, wider: float = 1.0) -> Counter[str]:
+    """AFTER from the same traffic at a service that is `faster`, or has `wider` room."""
+    run, better = traffic(s, 200 * s.window_s, seed), traffic(s, 200 * s.window_s, seed + 5, faster, wider)
     rng = np.random.default_rng(seed + 3)
     found: Counter[str] = Counter()
     for _ in range(pairs):
@@ -207,6 +211,8 @@ def main() -> int:
         for faster in (1.1, 1.25, 1.5, 2.0):
             counts = power(s, given.power, given.seed, faster)
             print(json.dumps({"power": s.name, "faster": faster, "pairs": given.power, **counts}), flush=True)
+        counts = power(s, given.power, given.seed, 1.0, 1.5)
+        print(json.dumps({"power": s.name, "wider": 1.5, "pairs": given.power, **counts}), flush=True)
     print(json.dumps({"bar": 0.02, "worst": worst, "met": worst <= 0.02, "took_s": time.perf_counter() - began}))
     return 0 if worst <= 0.02 else 1
 

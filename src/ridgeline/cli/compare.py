@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from cyclopts import Parameter
 
 if TYPE_CHECKING:
     from ridgeline.model.comparison import Comparison
@@ -20,7 +22,7 @@ def compare(
     *,
     baseline: str | None = None,
     slo: str | None = None,
-    change: tuple[str, ...] = (),
+    change: Annotated[tuple[str, ...], Parameter(allow_leading_hyphen=True)] = (),
     incident_window: str | None = None,
     after_window: str | None = None,
     baseline_window: str | None = None,

@@ -75,7 +75,7 @@ def _named(name: str, a: str | None, b: str | None, eases: Eases) -> Check:
 
 
 def _load(incident: Evidence, after: Evidence) -> Check:
-    a, b = _rate(incident), _rate(after)
+    a, b = rate_of(incident), rate_of(after)
     if a is None or b is None:
         return Check("load", "unknown", "none", "not known", "not known", "the request rate is not known on both sides")
     said = (f"{a:.3g} requests/s", f"{b:.3g} requests/s")
@@ -89,7 +89,7 @@ def _load(incident: Evidence, after: Evidence) -> Check:
     )  # fmt: skip
 
 
-def _rate(side: Evidence) -> float | None:
+def rate_of(side: Evidence) -> float | None:
     """Requests per second that arrived (rows) or finished (counters)."""
     window = side.window
     if side.requests is not None and side.requests.ordered and side.requests.n >= 10:
@@ -105,7 +105,7 @@ def _mix(incident: Evidence, after: Evidence, column: str, words: str) -> Check:
     rows = [_values(side, column) for side in (incident, after)]
     if rows[0] is not None and rows[1] is not None:
         return _distributions(column, words, rows[0], rows[1])
-    means = [_histogram_mean(side, column) for side in (incident, after)]
+    means = [histogram_mean(side, column) for side in (incident, after)]
     if means[0] is None or means[1] is None:
         return Check(column, "unknown", "none", "not known", "not known", f"{words} are not known on both sides")
     ratio = means[1] / means[0] if means[0] > 0 else 1.0
@@ -146,7 +146,8 @@ def _values(side: Evidence, column: str) -> Floats | None:
     return values if values.size >= 10 else None
 
 
-def _histogram_mean(side: Evidence, column: str) -> float | None:
+def histogram_mean(side: Evidence, column: str) -> float | None:
+    """The mean of a column from its histogram or counters; None below ten values."""
     seen, counted = side.histograms.get(column), side.ratios.get(column)
     if seen is not None and seen.n >= 10:
         return merge(seen.steps).mean

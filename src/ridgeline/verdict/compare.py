@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ridgeline.model.comparison import Comparison
+from ridgeline.model.comparison import Check, Comparison
 from ridgeline.verdict.classes import classes_of
 from ridgeline.verdict.comparable import changed, checks_of, settings_of
 from ridgeline.verdict.evidence import Evidence, Side, gather
@@ -12,6 +12,7 @@ from ridgeline.verdict.figures import ALPHA, MARGIN, figures_of
 from ridgeline.verdict.judge import judge, with_slo
 from ridgeline.verdict.needs import needs_of
 from ridgeline.verdict.pairs import pair_up
+from ridgeline.verdict.running import running_of
 
 
 def compare(
@@ -37,18 +38,20 @@ def of_evidence(
     sides, paired = pair_up(given)
     figures = with_slo(figures_of(sides, margin=margin, asked=bounds, paired=paired), bounds)
     # What AFTER must share with another side to be judged by it: back at BASELINE under BASELINE's load is back.
-    against = sides[2] if len(sides) > 2 else sides[0]
-    settings = settings_of(sides[0], sides[1])
+    # Sides that are paired share one clock: what each carried is told by its own.
+    against = given[2] if len(given) > 2 else given[0]
+    settings = settings_of(given[0], given[1])
     other = changed(settings, change)
-    checks = (*checks_of(against, sides[1]), *([other] if other is not None else []))
-    ruling = judge(figures, checks, bounds)
+    checks = (*checks_of(against, given[1]), *([other] if other is not None else []))
+    running = running_of(figures, given[0], given[1])
+    ruling = judge(figures, checks, bounds, running)
     return Comparison(
         ruling.verdict,
         ruling.why,
         "slo" if bounds else "baseline" if len(sides) > 2 else "none",
         figures,
         classes_of(sides[0].requests, sides[1].requests, paired=paired),
-        checks,
+        _placed(checks, running),
         settings,
         needs_of(ruling.open, sides[1]) if ruling.verdict == "inconclusive" else None,
         tuple(_notes(sides, paired)),
@@ -56,6 +59,12 @@ def of_evidence(
         margin,
         ALPHA,
     )
+
+
+def _placed(checks: Sequence[Check], running: Check) -> tuple[Check, ...]:
+    """What was in service stands behind the load."""
+    at = next((k + 1 for k, check in enumerate(checks) if check.name == "load"), len(checks))
+    return (*checks[:at], running, *checks[at:])
 
 
 def _notes(sides: Sequence[Evidence], paired: bool) -> list[str]:

@@ -53,8 +53,10 @@ def _against(side: Estimate, bound: float, better: str) -> State:
     return "met" if side.low >= bound else "missed" if side.high < bound else "unclear"
 
 
-def judge(figures: Sequence[Figure], checks: Sequence[Check], slo: dict[str, float]) -> Ruling:
-    """The verdict. `figures` already hold baseline and SLO where there are any."""
+def judge(
+    figures: Sequence[Figure], checks: Sequence[Check], slo: dict[str, float], running: Check | None = None
+) -> Ruling:
+    """The verdict. `figures` already hold baseline and SLO where there are any; `running`: against INCIDENT."""
     felt = [f for f in figures if f.drives or f.slo is not None]
     if not felt:
         return Ruling("inconclusive", "both sides share no figure that users feel (TTFT, TPOT, E2E, errors)")
@@ -67,7 +69,9 @@ def judge(figures: Sequence[Figure], checks: Sequence[Check], slo: dict[str, flo
         ruling = _by_baseline(felt)
     else:
         ruling = _alone(felt)
-    return _unless_explained(ruling, checks)
+    # Back at BASELINE is back, whatever INCIDENT carried.
+    held = running is not None and (ruling.verdict in ("improved", "worse") or (slo and ruling.verdict == "recovered"))
+    return _unless_explained(ruling, (*checks, running) if held and running is not None else checks)
 
 
 def _unless_explained(ruling: Ruling, checks: Sequence[Check]) -> Ruling:
