@@ -1,6 +1,7 @@
 """The command line: the literal list of verbs, and `main`. Each verb is a plain function in the file named here."""
 
 import os
+import signal
 import sys
 from io import TextIOWrapper
 from typing import Final
@@ -102,6 +103,9 @@ def _said_in_english() -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     """Run one verb and leave with its exit status; errors raised on purpose are one line on standard error."""
+    if arguments is None and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+        # told to end, we end as at an interrupt: what lies in temporary folders goes with us
+        signal.signal(signal.SIGTERM, lambda _number, _frame: sys.exit(143))
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a file's name may be no UTF-8, a terminal may be ASCII only

@@ -4,8 +4,11 @@
 ``ray://HOST[:PORT]``. The functions are the ones that run locally, so the bytes that come out are the same.
 """
 
+import atexit
 import importlib
 import os
+import shutil
+import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
@@ -14,6 +17,8 @@ from ridgeline.model.errors import InputError, Unsupported
 LOCAL: Final = "local-ray"
 RETRIES: Final = 3
 """How often a task whose worker died is begun again; a task that raises is not."""
+SOCKET_ROOM: Final = 20
+"""Bytes of the temporary folder's path that leave room for Ray's names below it in the 107 a socket may have."""
 AHEAD: Final = 2
 """Tasks in flight per core: enough to keep workers busy, few enough that results are not piled up."""
 
@@ -49,12 +54,28 @@ def connect(where: str, cores: int | None = None) -> Any:
     quiet = {"log_to_driver": False, "logging_level": "ERROR", "include_dashboard": False}
     try:
         if where == LOCAL:
-            ray.init(num_cpus=cores or os.cpu_count() or 1, _node_ip_address="127.0.0.1", **quiet)
+            place = _temporary(ray)
+            ray.init(num_cpus=cores or os.cpu_count() or 1, _node_ip_address="127.0.0.1", _temp_dir=place, **quiet)
         else:
             ray.init(address=where, log_to_driver=False, logging_level="ERROR")
     except (ConnectionError, TimeoutError, RuntimeError, ValueError) as e:
         raise InputError(f"--on {where}: no cluster answers there ({str(e).splitlines()[0][:160]})") from e
     return ray
+
+
+def _temporary(ray: Any) -> str | None:
+    """A folder for the local cluster's sockets and logs, removed at exit; None (Ray's own, which it leaves behind)
+    where the path would be too long for a socket."""
+    if len(tempfile.gettempdir()) > SOCKET_ROOM:
+        return None
+    place = tempfile.mkdtemp(prefix="ridgeline-ray-")
+
+    def removed() -> None:
+        ray.shutdown()
+        shutil.rmtree(place, ignore_errors=True)
+
+    atexit.register(removed)
+    return place
 
 
 def _tell_on_standard_error() -> None:
