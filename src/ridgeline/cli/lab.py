@@ -194,7 +194,6 @@ def score(
     results: Path = Path(".lab-score/results.jsonl"),
     out: Annotated[Path, Parameter(name=["-o", "--out"])] = Path("docs/accuracy.md"),
     calibration: Path | None = None,
-    picture: Path | None = None,
     report_only: bool = False,
     on: str | None = None,
     quiet: bool = False,
@@ -209,17 +208,16 @@ def score(
         Also diagnose with evidence taken away: logs, one-scrape, exporter, metrics, tenth, one-missing, skew,
         truncated, no-baseline, or all.
     only
-        Faults, causes or layers to score instead of all.
+        Faults, causes or layers to score instead of all; not for a calibration.
     jobs
         Processes.
     results
         Where each case's outcome is kept.
     out
-        The page to write.
+        The page to write; the confusion of layers goes to images/accuracy.svg beside it.
     calibration
-        Write the precision per cause and level here, for the judge to read; it can only lower confidence.
-    picture
-        Write the confusion of layers here as SVG (page extra).
+        Write how often each cause was right per confidence word here, for diagnose to read; it can only lower. Take
+        seeds that no score is made of.
     report_only
         Run nothing; write the page from the results there are.
     on
@@ -228,19 +226,19 @@ def score(
         No line per case.
     """
     from ridgeline.lab.score.arms import NAMES
-    from ridgeline.lab.score.whole import coverage, run_score, write_outcome, write_picture
+    from ridgeline.lab.score.whole import coverage, run_score, write_outcome
     from ridgeline.model.errors import InputError
 
     arms = NAMES if "all" in arm else ("full", *(a for a in arm if a != "full"))
     for name in arms:
         if name not in NAMES:
             raise InputError(f"lab score: arm {name!r} is not one of {', '.join(NAMES)}")
+    if calibration is not None and only:
+        raise InputError("lab score: --calibration needs every fault; leave --only away")
     if jobs < 1:
         raise InputError(f"lab score: --jobs {jobs}: want at least 1")
     found = run_score(seeds, tuple(arms), jobs, results, only, not quiet, report_only, on)
-    write_outcome(found, out, calibration, coverage(found, seeds, only))
-    if picture is not None:
-        write_picture(found, picture)
+    write_outcome(found, out, calibration, seeds, coverage(found, seeds, only))
     if not quiet:
         print(f"{out}: {len(found)} results")
     return 0

@@ -3,12 +3,13 @@
 import json
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
 from ridgeline.lab.faults import FAULTS
-from ridgeline.lab.score import arms, floors, grid, measure, page
-from ridgeline.lab.score.whole import earlier, ordered, parse_seeds, run_score, write_outcome
+from ridgeline.lab.score import arms, calibrate, count, floors, grid, measure, page
+from ridgeline.lab.score.whole import earlier, mend, missing, ordered, parse_seeds, run_score, write_outcome
 from ridgeline.model.errors import InputError
 
 
@@ -25,6 +26,7 @@ def result(cause: str, said: list[tuple[str, str]], verdict: str = "finding", **
         "route": "none",
         "severity": 2,
         "share": 1.0,
+        "parameters": {"version": "0.5.23"},
     } | truth
     findings = [
         {"cause": c, "layer": c.partition(".")[0], "confidence": level, "scope": {"client": ["svc-1"]},
@@ -49,16 +51,38 @@ def test_figures_by_hand() -> None:
         result("healthy", [(A, "low")]),
         result("unknown", [("unknown", "low")], "inconclusive", answerable="coarse"),
     ]
-    s = measure.score(results)
-    assert (s.cases, s.healthy, s.false_alarms) == (5, 2, 1)
-    assert s.first == pytest.approx((1 / 3 + 0) / 2)
-    assert s.three == pytest.approx((2 / 3 + 0) / 2)
-    assert s.layer == pytest.approx((2 / 3 + 0) / 2)
-    assert s.wrong_confident == pytest.approx(2 / 7)
-    assert s.onset_median_s == 7.0
-    assert s.abstained == 1.0
-    assert s.false_alarm_high is not None
-    assert s.false_alarm_high > 0.9
+    known = page.known_of(results)
+    assert len(known) == 4
+    first = count.over_faults(known, measure.first_right)
+    assert first.value == pytest.approx((1 / 3 + 0) / 2)
+    assert (first.hits, first.n, first.groups) == (1, 4, 2)
+    assert count.over_faults(known, measure.three_right).value == pytest.approx((2 / 3 + 0) / 2)
+    assert count.over_faults(known, measure.layer_right).value == pytest.approx((2 / 3 + 0) / 2)
+    wrong = count.of_cases(map(measure.wrong_and_confident, page.told_of(results)))
+    assert (wrong.hits, wrong.n) == (2, 7)
+    assert count.of_cases(map(measure.wrong_and_high, results)).hits == 0
+    assert measure.onset_error_s(results[0]) == 7.0
+    alarms = page.alarms(results)
+    assert (alarms.hits, alarms.n) == (1, 2)
+    assert alarms.high is not None
+    assert alarms.high > 0.9
+
+
+def test_shares_say_what_they_rest_on() -> None:
+    assert count.of_cases([]).value is None
+    assert count.said(count.of_cases([None])) == "-"
+    exact = count.of_cases([True] * 300)
+    assert exact.low is not None
+    assert exact.low == pytest.approx(0.9878, abs=2e-4)
+    assert count.said(count.of_cases([True, False, None])) == "50.0 % (1.3 to 98.7; 1 of 2)"
+    few, many = (count.over_groups([[True, False] * n, [True] * n]) for n in (2, 200))
+    assert few.value == many.value == 0.75
+    assert few.low is not None
+    assert many.low is not None
+    assert few.low < many.low < 0.75
+    sure = count.over_groups([[True], [True]])  # one case each proves little, even where every one is right
+    assert sure.low is not None
+    assert sure.low < 0.7
 
 
 def test_scope_needs_a_true_value() -> None:
@@ -71,19 +95,41 @@ def test_a_second_cause_counts_as_right() -> None:
     assert measure.first_right(result(A, [(B, "high")], second=[B]))
 
 
-def test_precision_lists_causes_without_findings() -> None:
-    table = measure.precision_by_level([result(A, [(A, "high")]), result(A, [(A, "high")]), result(B, [(A, "high")])])
-    assert table == {A: {"high": pytest.approx(0.667)}, B: {}}
+def test_a_calibration_counts_words_and_surer_ones() -> None:
+    results = [result(A, [(A, "high")])] * 18 + [result(B, [(A, "high")])] * 2
+    results += [result(A, [(A, "medium")]), result("healthy", [(A, "low")]), result("queue.burst", [], "healthy")]
+    table = calibrate.calibration(results, "1:2")
+    assert table["priors"] == {"high": 0.95, "medium": 0.95}
+    assert table["causes"][A] == {
+        "high": {"said": 20, "right": 18, "precision": pytest.approx((18 + 9.5) / 30, abs=1e-4)},
+        "medium": {"said": 21, "right": 19, "precision": pytest.approx((19 + 9.5) / 31, abs=1e-4)},
+    }
+    assert table["causes"]["queue.burst"] == table["causes"][B] == {}  # known, never said
+    assert "healthy" not in table["causes"]
+    assert (table["cases"], table["fewest_cases_of_a_fault"]) == (23, 1)
+
+
+def test_a_cause_that_was_never_wrong_is_never_lowered() -> None:
+    wrong = [result(B, [("queue.burst", "high")])] * 40
+    table = calibrate.calibration([result(A, [(A, "high")]), *wrong], "1:2")["causes"]
+    assert table[A]["high"]["precision"] >= calibrate.NEEDED
+    assert table["queue.burst"]["high"]["precision"] < 0.5
+
+
+def test_a_calibration_in_force_does_not_calibrate_itself() -> None:
+    lowered = result(A, [(A, "low")])
+    lowered["findings"][0]["caps"] = ["no-baseline", "lab-precision-0.70", "lab-precision-0.75"]
+    assert calibrate.said_word(lowered["findings"][0]) == "high"
+    assert calibrate.said_word({"confidence": "medium", "caps": ["lab-precision-0.90"]}) == "high"
+    assert calibrate.said_word({"confidence": "medium"}) == "medium"
 
 
 def test_pairs_need_both_members_right() -> None:
-    rows = {
-        (a, b): (n, s)
-        for a, b, n, s in measure.pairs_right(
-            [result("queue.arrival-overload", [("queue.arrival-overload", "low")]), result(A, [(B, "low")])]
-        )
-    }
-    assert rows[("queue.arrival-overload", A)] == (1, 0.0)
+    first = "queue.arrival-overload"
+    results = [result(first, [(first, "low")]), result(A, [(B, "low")])]
+    assert measure.pairs_right(results)[first, A] == [False]
+    assert page.pairs_macro(results).groups == 1
+    assert page.pairs_macro([*results[:1], result(A, [(A, "low")])]).value == 1.0
 
 
 def test_the_grid_is_fixed_and_covers_every_fault() -> None:
@@ -176,18 +222,49 @@ def test_floors(tmp_path: Path) -> None:
     assert floors.doctor(tmp_path) == "queue.running-cap"
 
 
-def test_the_page_and_the_calibration(tmp_path: Path) -> None:
-    results = ordered([result(A, [(A, "high")]), result("healthy", [], "healthy")])
-    write_outcome(results, tmp_path / "accuracy.md", tmp_path / "calibration.json", "by hand")
+def test_the_page_the_picture_and_the_calibration(tmp_path: Path) -> None:
+    logs = {**result(A, [(B, "high")]), "arm": "logs"}
+    same = {**result(A, [(B, "high")]), "arm": "one-missing", "same": True}
+    spared = {**result(B, [(A, "high")]), "admitted": False, "recomputed": None}
+    results = ordered([result(A, [(A, "high")]), result("healthy", [], "healthy"), logs, same, spared])
+    write_outcome(results, tmp_path / "accuracy.md", tmp_path / "calibration.json", "1:2", "by hand")
     text = (tmp_path / "accuracy.md").read_text(encoding="utf-8")
-    assert "| full | 1 | 100.0 % |" in text
-    assert "Claims that recompute: 4 of 4 asked." in text
-    assert json.loads((tmp_path / "calibration.json").read_text(encoding="utf-8")) == {A: {"high": 1.0}}
-    assert page.confusion_chart(results)["data"]["values"]
+    assert "| the cause comes first | 100.0 % (" in text
+    assert "; 1 of 1) |" in text
+    assert "| healthy runs taken for an incident | 0.0 % (0.0 to 97.5; 0 of 1) |" in text
+    assert "| claims that recompute | 4 of 4 asked |" in text
+    assert "| server logs alone | 0.0 % (" in text
+    assert "one server's evidence is missing" not in text  # nothing was taken away from any case
+    assert "| 0.5.23 | 100.0 % (" in text
+    assert "| severity 2, clear | 100.0 % (" in text
+    assert f"| {B} | 1 | 0 | - | - | - |  |" in text
+    assert "Mean over 0 pairs" in text
+    svg = (tmp_path / "images" / "accuracy.svg").read_text(encoding="utf-8")
+    assert ElementTree.fromstring(svg).tag.endswith("svg")
+    assert "(images/accuracy.svg)" in text
+    table = json.loads((tmp_path / "calibration.json").read_text(encoding="utf-8"))
+    assert set(table["causes"]) == {A, B}
+    again = tmp_path / "again"
+    again.mkdir()
+    write_outcome(results, again / "accuracy.md", again / "calibration.json", "1:2", "by hand")
+    for name in ("accuracy.md", "calibration.json", "images/accuracy.svg"):
+        assert (again / name).read_bytes() == (tmp_path / name).read_bytes()
+
+
+def test_what_is_missing_goes_by_arm() -> None:
+    wanted = grid.cells(1, 3, ("queue.burst",))
+    assert [t.arms for t in missing(wanted, ("full", "logs"), [])] == [("full", "logs")] * 2
+    one, two = ({"cell": {"fault": c.fault, "seed": c.seed}, "arm": "full", "admitted": True} for c in wanted)
+    assert [(t.cell, t.arms) for t in missing(wanted, ("full", "logs"), [one])] == [
+        (wanted[0], ("logs",)), (wanted[1], ("full", "logs"))]  # fmt: skip
+    left = missing(wanted, ("full", "logs"), [one, {**two, "admitted": False}])
+    assert [t.cell for t in left] == wanted[:1]  # a case that harms nobody is done under every arm
 
 
 def test_a_cut_results_file_keeps_what_is_whole(tmp_path: Path) -> None:
     path = tmp_path / "r.jsonl"
     path.write_text(json.dumps(result(A, [])) + "\n" + '{"cell": {"fau', encoding="utf-8")
     assert len(earlier(path)) == 1
+    mend(path)
+    assert path.read_text(encoding="utf-8") == json.dumps(result(A, [])) + "\n"
     assert earlier(tmp_path / "none.jsonl") == []

@@ -146,3 +146,10 @@ ARMS: Final[dict[str, Callable[[Path], None]]] = {
     "one-missing": one_missing, "skew": skewed, "truncated": truncated,
 }  # fmt: skip
 NAMES: Final = ("full", *ARMS, "no-baseline")
+DESCRIBED: Final = {
+    "full": "everything", "logs": "server logs alone", "metrics": "polled endpoints alone",
+    "one-scrape": "one answer of each endpoint", "exporter": "request exporter alone", "tenth": "one request in ten",
+    "one-missing": "one server's evidence is missing", "no-baseline": "nothing from before the onset",
+    "skew": "the client's clock 1.3 s ahead", "truncated": "every file cut at nine tenths",
+}  # fmt: skip
+"""What is left of the evidence, in the order of the page."""

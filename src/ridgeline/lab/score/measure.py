@@ -1,14 +1,10 @@
-"""From results to figures: accuracy, honesty, scope, onset, route; per fault and over all (macro)."""
+"""What one result was right about: cause, layer, honesty, scope, onset, route; confusable pairs and layers."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from datetime import datetime
-from statistics import median
 from typing import Any, Final
 
 from ridgeline.lab.score.twins import cause_pairs
-from ridgeline.stats.intervals import clopper_pearson
 
 Result = dict[str, Any]
 
@@ -57,6 +53,12 @@ def confident(r: Result) -> bool:
 def wrong_and_confident(r: Result) -> bool:
     """Committed, and wrong."""
     return confident(r) and not first_right(r)
+
+
+def wrong_and_high(r: Result) -> bool:
+    """Wrong with the surest word."""
+    first = r["findings"][0] if r["findings"] and r["verdict"] == "finding" else None
+    return first is not None and first["confidence"] == "high" and not first_right(r)
 
 
 ALIASES: Final[dict[str, frozenset[str]]] = {
@@ -111,93 +113,22 @@ def ruled_out_true(r: Result) -> bool | None:
     return r["truth"]["cause"] in r["ruled_out"]
 
 
-def share(values: Iterable[bool | None]) -> float | None:
-    """Share that holds among those that say anything."""
-    known = [v for v in values if v is not None]
-    return sum(known) / len(known) if known else None
-
-
-def macro(results: list[Result], figure: Callable[[Result], bool | None]) -> float | None:
-    """Mean over faults of the share per fault."""
-    per: dict[str, list[bool | None]] = defaultdict(list)
-    for r in results:
-        per[r["truth"]["fault"]].append(figure(r))
-    shares = [s for s in (share(v) for v in per.values()) if s is not None]
-    return sum(shares) / len(shares) if shares else None
-
-
-@dataclass(frozen=True)
-class Score:
-    """Figures of one arm; None where nothing could be measured."""
-
-    cases: int
-    healthy: int
-    first: float | None
-    three: float | None
-    layer: float | None
-    wrong_confident: float | None
-    false_alarms: int
-    false_alarm_high: float | None
-    scope: float | None
-    onset_median_s: float | None
-    route: float | None
-    abstained: float | None
-    failed: int
-
-
-def score(results: list[Result]) -> Score:
-    """Figures of results of one arm (admitted cases only)."""
-    told = [r for r in results if r["admitted"]]
-    sick = [r for r in told if not r["truth"]["healthy"]]
-    known = [r for r in sick if r["truth"]["cause"] != "unknown"]
-    well = [r for r in told if r["truth"]["healthy"]]
-    alarms = sum(r["verdict"] == "finding" for r in well)
-    errors = [e for e in (onset_error_s(r) for r in known) if e is not None]
-    outside = [r for r in sick if r["truth"]["answerable"] != "full"]
-    high = clopper_pearson(alarms, len(well)).high if well else None
-    return Score(
-        len(sick), len(well), macro(known, first_right), macro(known, three_right), macro(known, layer_right),
-        share(wrong_and_confident(r) for r in told), alarms, high, share(scope_right(r) for r in known),
-        median(errors) if errors else None, share(route_right(r) for r in known),
-        share(not wrong_and_confident(r) for r in outside), sum(r["verdict"] is None for r in told),
-    )  # fmt: skip
-
-
-def pairs_right(results: list[Result]) -> list[tuple[str, str, int, float | None]]:
-    """Per confusable pair: (cause, twin, pairs, share with both members right); cases paired in order of seed."""
+def pairs_right(results: list[Result]) -> dict[tuple[str, str], list[bool]]:
+    """Per confusable pair (cause, twin) whether both members were right; cases are paired in order of seed."""
     by: dict[str, list[Result]] = defaultdict(list)
     for r in results:
-        if r["admitted"]:
-            by[r["truth"]["cause"]].append(r)
-    out = []
-    for a, b in cause_pairs():
-        both = list(zip(by.get(a, []), by.get(b, []), strict=False))
-        out.append((a, b, len(both), share(first_right(x) and first_right(y) for x, y in both)))
-    return out
-
-
-def precision_by_level(results: list[Result]) -> dict[str, dict[str, float]]:
-    """Per cause and confidence level, the share of first findings with it that were right."""
-    found: dict[str, dict[str, list[bool]]] = defaultdict(lambda: defaultdict(list))
-    for r in results:
-        if r["admitted"] and r["verdict"] == "finding" and r["findings"]:
-            f = r["findings"][0]
-            found[f["cause"]][f["confidence"]].append(first_right(r))
-    table = {
-        c: {level: round(sum(v) / len(v), 3) for level, v in sorted(levels.items())} for c, levels in found.items()
+        by[r["truth"]["cause"]].append(r)
+    return {
+        (a, b): [first_right(x) and first_right(y) for x, y in zip(by.get(a, []), by.get(b, []), strict=False)]
+        for a, b in cause_pairs()
     }
-    # a cause with a fault but no finding at all has no precision to be lowered by
-    for r in results:
-        if not r["truth"]["healthy"]:
-            table.setdefault(r["truth"]["cause"], {})
-    return dict(sorted(table.items()))
 
 
 def confusion(results: list[Result]) -> dict[tuple[str, str], int]:
     """(true layer, first answer's layer) to cases."""
     counts: dict[tuple[str, str], int] = defaultdict(int)
     for r in results:
-        if r["admitted"]:
+        if r["admitted"] and not r.get("same"):
             said = answers(r)[0].partition(".")[0]
             counts[(r["truth"]["layer"], said)] += 1
     return dict(sorted(counts.items()))

@@ -60,7 +60,7 @@ def condensed(diagnosis: dict[str, Any] | None) -> Result:
         "verdict": diagnosis["verdict"],
         "ruled_out": sorted(out),
         "findings": [
-            {k: f.get(k) for k in ("cause", "layer", "confidence", "scope", "onset", "route")}
+            {k: f.get(k) for k in ("cause", "layer", "confidence", "caps", "scope", "onset", "route")}
             for f in diagnosis.get("findings", [])[:5]
         ],
     }

@@ -7,13 +7,17 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from ridgeline.lab.score.calibrate import calibration_text
 from ridgeline.lab.score.grid import Cell, cells
-from ridgeline.lab.score.measure import Result, precision_by_level
-from ridgeline.lab.score.page import accuracy_page, confusion_chart
+from ridgeline.lab.score.measure import Result
+from ridgeline.lab.score.page import accuracy_page
+from ridgeline.lab.score.picture import confusion_svg
 from ridgeline.lab.score.run import run_cell
-from ridgeline.model.errors import InputError, Unsupported
+from ridgeline.model.errors import InputError
 from ridgeline.spread.tasks import over
 
+PICTURE: Final = "images/accuracy.svg"
+"""Where the picture lies, seen from the page."""
 CHECK_EVERY: Final = 10
 """One case in so many has its claims recomputed."""
 
@@ -100,19 +104,6 @@ def ordered(results: list[Result]) -> list[Result]:
     return sorted(results, key=lambda r: (r["cell"]["seed"] // 1000, r["cell"]["seed"], r["arm"]))
 
 
-def write_picture(results: list[Result], path: Path) -> None:
-    """The confusion of layers as SVG.
-
-    Raises:
-        Unsupported: the `page` extra is not installed.
-    """
-    try:
-        import vl_convert
-    except ImportError:
-        raise Unsupported("lab score: the picture needs the page extra: pip install 'ridgeline[page]'") from None
-    path.write_text(str(vl_convert.vegalite_to_svg(confusion_chart(results))), encoding="utf-8")
-
-
 def run_score(
     seeds: str,
     arms: tuple[str, ...],
@@ -130,10 +121,12 @@ def run_score(
             raise InputError(
                 f"lab score: --only {name!r} is no fault, cause or layer; `ridgeline lab faults` lists them"
             )
-    have = earlier(results_file)
+    grid = cells(first, last, only)
+    asked = {(cell.fault, cell.seed) for cell in grid}
+    have = [r for r in earlier(results_file) if key(r["cell"]) in asked]  # what other seeds gave is not of this score
     if report_only:
         return ordered(have)
-    todo = missing(cells(first, last, only), arms, have)
+    todo = missing(grid, arms, have)
     results_file.parent.mkdir(parents=True, exist_ok=True)
     mend(results_file)
     with results_file.open("a", encoding="utf-8") as out:
@@ -154,10 +147,12 @@ def coverage(results: list[Result], seeds: str, only: tuple[str, ...]) -> str:
     return f"{text}, {len(done)} of {len(asked)} cells of the grid"
 
 
-def write_outcome(results: list[Result], page_file: Path, calibration_file: Path | None, grid: str) -> None:
-    """The page and, if asked, the calibration that can only lower confidence."""
-    page_file.parent.mkdir(parents=True, exist_ok=True)
-    page_file.write_text(accuracy_page(results, grid), encoding="utf-8")
+def write_outcome(results: list[Result], page_file: Path, calibration_file: Path | None, seeds: str, grid: str) -> None:
+    """The page, the picture beside it, and if asked the calibration that can only lower confidence."""
+    picture = page_file.parent / PICTURE
+    picture.parent.mkdir(parents=True, exist_ok=True)
+    picture.write_text(confusion_svg(results), encoding="utf-8")
+    page_file.write_text(accuracy_page(results, grid, PICTURE), encoding="utf-8")
     if calibration_file is not None:
-        table = precision_by_level([r for r in results if r["arm"] == "full"])
-        calibration_file.write_text(json.dumps(table, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+        calibration_file.parent.mkdir(parents=True, exist_ok=True)
+        calibration_file.write_text(calibration_text(results, seeds), encoding="utf-8")
