@@ -3,8 +3,8 @@
 Traffic hangs together in time: bursty arrivals (two-state) at a service with several slots, first come first served, so
 that a bad minute is a bad minute for everybody. One long run per scenario; INCIDENT and AFTER are two windows of it
 that do not overlap, BASELINE a window of the same traffic at a service twice as fast. `real` resamples a recorded run
-(`--real DIR`) in stretches of five seconds. Power: the same, with AFTER from a service that is faster by a factor, or has
-half as many slots again (then only the wait gets better).
+(`--real DIR`) in stretches of five seconds. Power: the same, with AFTER from a service that is faster by a factor, or
+has half as many slots again (then only the wait gets better).
 
     python bench/compare.py [--pairs 2000] [--seed 1] [--real ../shared/real/pairs/sglang_0.5.23/mix_base_1]
 """

@@ -34,7 +34,7 @@ def told(*arguments: str | Path) -> tuple[int, dict[str, Any]]:
 def test_two_simulations_request_by_request(tmp_path: Path) -> None:
     """The same scenario under two caps: the rids pair up, and the cap is the argument that differs."""
     scenario = tmp_path / "s"
-    assert run("scenario", "poisson", "--rate", "12", "--requests", "600", "--output", "20:60", "-o", scenario)[0] == 0
+    assert run("scenario", "poisson", "--rate", "40", "--requests", "1200", "--output", "20:60", "-o", scenario)[0] == 0
     for cap in ("4", "64"):
         status, _, err = run("simulate", scenario, "--set", f"max_running_requests={cap}", "-o", tmp_path / cap)
         assert status in (0, 3), err

@@ -155,3 +155,36 @@ def test_a_trade_is_decided_by_the_whole_request_or_by_the_user() -> None:
     same = {**slower, "e2e_s": np.resize(half.columns["e2e_s"], GOOD.n)}
     open_ = judged(half, replace(GOOD, columns=same))
     assert open_.verdict == "inconclusive" and "--slo" in open_.summary
+
+
+def waiting(work: float, slots: int = 4, seed: int = 4, seconds: float = 3000.0) -> Requests:
+    """One service near its limit, carrying so much of its usual work; each request takes as long as ever."""
+    return traffic(seconds, seed, rate=4.0 * work, slots=slots, tokens=43.0)
+
+
+def test_a_few_per_cent_of_work_can_be_the_whole_of_a_change_in_waiting() -> None:
+    """Nothing was mended: AFTER carried a seventh less, and near the limit that empties the queue."""
+    found = judged(waiting(1.0), waiting(0.85, seed=5))
+    running = next(c for c in found.checks if c.name == "running")
+    assert (running.state, running.eases) == ("differs", "easier")
+    assert found.verdict == "inconclusive" and "only the wait changed" in found.summary
+    back = judged(waiting(0.85, seed=5), waiting(1.0))
+    assert back.verdict == "inconclusive" and "it would be worse" in back.summary
+
+
+def test_more_room_is_told_from_less_work() -> None:
+    """As little less work, and half as many slots again: that AFTER served more at once is not the work's doing."""
+    found = judged(waiting(1.0), waiting(0.85, slots=6, seed=5))
+    assert next(c for c in found.checks if c.name == "running").eases == "none"
+    assert found.verdict == "improved", found.summary
+
+
+def test_paired_sides_show_what_each_carried() -> None:
+    """The same requests sent twice as fast: aligned they share a clock, but the load is each side's own."""
+    run = traffic(300, 6, slots=16)
+    rids = np.array([f"r{i}" for i in range(run.n)], object)
+    fast = replace(run, at=run.at / 2, rids=rids)
+    found = judged(replace(run, rids=rids), fast)
+    load = next(c for c in found.checks if c.name == "load")
+    assert load.state == "differs" and load.incident != load.after
+    assert [c.name for c in found.checks][3:5] == ["load", "running"]

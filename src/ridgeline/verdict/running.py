@@ -18,6 +18,8 @@ from ridgeline.verdict.evidence import Evidence
 
 ALIKE: Final = 0.04  # more or less work than this share can be the whole of a change in waiting
 QUEUED: Final = 0.8  # of the change in a time must be the wait, where the wait is known
+ROOM: Final = 1.15  # the most in service at once by this factor is other room than before
+BUSIEST: Final = 0.99  # share of the time in which no more than the peak is in service
 SERVED: Final = 0.05  # time per token within this share is the same service
 
 
@@ -26,16 +28,23 @@ def running_of(figures: Sequence[Figure], incident: Evidence, after: Evidence) -
     for of, unit in ((in_service, "in service"), (tokens_per_s, "tokens/s")):
         a, b = of(incident), of(after)
         if a is not None and b is not None and a > 0:
-            return _check(a, b, unit, lies_in_the_wait(figures))
+            return _check(a, b, unit, lies_in_the_wait(figures), peaks=(peak(incident), peak(after)))
     return Check("running", "unknown", "none", "not known", "not known", "how much was in service is not known")
 
 
-def _check(a: float, b: float, unit: str, waited: bool) -> Check:
+def _check(a: float, b: float, unit: str, waited: bool, peaks: tuple[float | None, float | None]) -> Check:
+    """``peaks``: the most in service on either side; other room than before is no matter of the work."""
     said, ratio = (f"{a:.3g} {unit}", f"{b:.3g} {unit}"), b / a
     if abs(ratio - 1) <= ALIKE:
         return Check("running", "same", "none", *said, "about as much is in service")
     if not waited:
         return Check("running", "differs", "none", *said, f"{ratio:.2g} times as much is in service")
+    most, now = peaks
+    if most and now and (now >= ROOM * most if ratio < 1 else now * ROOM <= most):
+        how = "more" if ratio < 1 else "fewer"
+        return Check(
+            "running", "differs", "none", *said, f"AFTER served {how} at once than INCIDENT: {now:g}, {most:g}"
+        )
     eases: Eases = "easier" if ratio < 1 else "harder"
     why = f"AFTER carried {ratio:.2g} times the work, and only the wait changed: near the limit so little decides that"
     return Check("running", "differs", eases, *said, why, "capture AFTER for longer, or under the incident's traffic")
@@ -52,6 +61,24 @@ def in_service(side: Evidence) -> float | None:
         return rate * float(served.mean()) if served.size >= 10 else None
     whole, waited = histogram_mean(side, "e2e_s"), histogram_mean(side, "queue_s")
     return rate * max(0.0, whole - waited) if whole is not None and waited is not None else None
+
+
+def peak(side: Evidence) -> float | None:
+    """The most requests in service at once, but for the busiest hundredth of the time; None without their rows."""
+    if side.requests is None or not side.requests.ordered:
+        return None
+    c = side.requests.columns
+    begin, end = side.requests.at + c["queue_s"], side.requests.at + c["e2e_s"]
+    known = ~np.isnan(begin) & ~np.isnan(end) & (end > begin)
+    if int(known.sum()) < 10:
+        return None
+    at = np.concatenate([begin[known], end[known]])
+    step = np.concatenate([np.ones(int(known.sum())), -np.ones(int(known.sum()))])
+    order = np.argsort(at, kind="stable")
+    inside, spans = np.cumsum(step[order])[:-1], np.diff(at[order])
+    rank = np.argsort(inside, kind="stable")
+    share = np.cumsum(spans[rank]) / spans.sum()
+    return float(inside[rank][min(int(np.searchsorted(share, BUSIEST)), rank.size - 1)])
 
 
 def tokens_per_s(side: Evidence) -> float | None:
