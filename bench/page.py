@@ -75,8 +75,18 @@ def measure(bundle: Path, brushes: int) -> dict[str, float]:
         page = browser.new_context(viewport={"width": 1240, "height": 1400}).new_page()
         address = child.stdout.readline().strip()
         started = time.perf_counter() - began
+        renderer = page.context.new_cdp_session(page)
+        renderer.send("Performance.enable")
+
+        def spent() -> tuple[float, float]:
+            """Processor seconds so far of the server (all threads) and of the page's own process."""
+            told = renderer.send("Performance.getMetrics")["metrics"]
+            return _processor_s(child.pid), next(m["value"] for m in told if m["name"] == "ProcessTime")
+
+        before = spent()
         page.goto(address)
         page.wait_for_selector("body[data-first]", timeout=120_000)
+        costs = [_less(spent(), before)]
         first = float(page.get_attribute("body", "data-first") or "nan") / 1000
         page.wait_for_selector("body[data-turn='1']", timeout=120_000)
         # The diagnosis and the slices run beside; what a reader waits for is measured once they are done.
@@ -85,6 +95,7 @@ def measure(bundle: Path, brushes: int) -> dict[str, float]:
         for k in range(brushes):
             box = page.locator("#slot-heat svg").bounding_box()
             assert box is not None
+            before = spent()
             y, left = box["y"] + box["height"] / 2, 0.2 + 0.1 * k
             page.mouse.move(box["x"] + box["width"] * left, y)
             page.mouse.down()
@@ -92,9 +103,24 @@ def measure(bundle: Path, brushes: int) -> dict[str, float]:
             page.mouse.up()
             page.wait_for_selector(f"body[data-turn='{k + 2}']", timeout=120_000)
             took.append(float(page.get_attribute("body", "data-took") or "nan") / 1000)
+            costs.append(_less(spent(), before))
             page.wait_for_selector("#slot-slices:not(.busy)", timeout=120_000)
         child.terminate()
-    return {"process_s": started, "first_s": first, "brush_s": statistics.median(took), "slowest_s": max(took)}
+    middle = [statistics.median(cost[k] for cost in costs[1:]) for k in (0, 1)]
+    return {
+        "process_s": started, "first_s": first, "brush_s": statistics.median(took), "slowest_s": max(took),
+        "first_server_s": costs[0][0], "first_page_s": costs[0][1], "brush_server_s": middle[0],
+        "brush_page_s": middle[1],
+    }  # fmt: skip
+
+
+def _processor_s(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def _less(after: tuple[float, float], before: tuple[float, float]) -> tuple[float, float]:
+    return after[0] - before[0], after[1] - before[1]
 
 
 def served(bundle: Path, brushes: int) -> str:
@@ -153,6 +179,10 @@ def main() -> int:
             f"{given.requests:,} requests: address after {found['process_s']:.2f} s, first picture "
             f"{found['first_s']:.2f} s (bar {FIRST_BAR_S:g} s), brush {found['brush_s']:.3f} s (slowest "
             f"{found['slowest_s']:.3f} s, bar {bar:g} s); load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"
+        )
+        print(
+            f"processor seconds, server + page: first picture {found['first_server_s']:.2f} + "
+            f"{found['first_page_s']:.2f}, a brush {found['brush_server_s']:.3f} + {found['brush_page_s']:.3f}"
         )
         if given.report:
             out = Path(folder) / "report.html"
