@@ -114,6 +114,17 @@ def test_the_level_follows_the_waits_where_the_intervals_are_silent() -> None:
     assert raised.coefficients[0] == pytest.approx(exact.coefficients[0], rel=0.04)
 
 
+def test_what_never_ran_is_off_by_its_whole_size_and_no_reason_to_lose_the_error() -> None:
+    """One request that the simulation never starts made the error NaN once, and no fit better than another."""
+    guess = fit(WHOLE, [SMALL], HALF, plain_run)
+    assert guess is not None
+    run, figures = simulated(WHOLE, guess, plain_run)
+    whole = loss(WHOLE, run, figures, HALF)
+    gone = np.where(np.arange(WHOLE.n) == HALF[20], np.nan, 1.0)
+    cut = replace(run, scheduled=run.scheduled * gone, first=run.first * gone, last=run.last * gone)
+    assert whole < loss(WHOLE, cut, {k: v * gone for k, v in figures.items()}, HALF) < whole + 0.2
+
+
 def test_one_wild_error_does_not_choose() -> None:
     errors = np.full(100, 0.1)
     errors[3] = 50.0

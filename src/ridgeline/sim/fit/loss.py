@@ -50,7 +50,7 @@ def loss(traffic: Traffic, run: Run, figures: dict[str, Floats], rows: NDArray[n
     use = rows[(~np.isnan(prefill) & (prefill > 0))[rows]]
     if len(use):
         ratio = (run.first - run.scheduled)[use] / prefill[use]
-        total += PREFILL_WEIGHT * float(np.mean(np.minimum(np.abs(ratio - 1), 1)))
+        total += PREFILL_WEIGHT * float(np.mean(np.minimum(np.nan_to_num(np.abs(ratio - 1), nan=1.0), 1)))
     return total if known else HOPELESS
 
 

@@ -12,6 +12,7 @@ from ridgeline.sim.fidelity.contract import figure, rounded
 from ridgeline.sim.fidelity.figures import METRICS, NOTHING, STATISTICS, Figure, figures, observed_and_predicted
 from ridgeline.sim.fidelity.gate import judge, passes
 from ridgeline.sim.fit.run import Floats
+from ridgeline.sim.timing import PS
 from ridgeline.sim.whatif.basis import Basis
 from ridgeline.sim.whatif.run import Outcome
 
@@ -20,6 +21,8 @@ CACHED_SHARE: Final = 0.05
 """Cached tokens that are off by less than this share of all prompt tokens move nothing."""
 RETRACTED_SHARE: Final = 0.02
 RANK_SHARE: Final = 0.1
+PASS_SLACK: Final = 1.1
+"""A full prefill pass may take so many times its tokens' cost: attention comes on top."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,11 @@ def gate(basis: Basis, baseline: Outcome) -> Gate | None:
         table[metric] = figures(seen, guess, bounds_like(basis.held_out, metric, guess))
     # how wide the bounds are is judged on the held-out requests, where they come from
     bare = {m: {s: replace(f, low=None, high=None) for s, f in row.items()} for m, row in table.items()}
+    if basis.settings.decode_workers:
+        bare["queue_s"] = {
+            s: NOTHING if passes("queue_s", f) is False and one_pass_off(f, basis) else f
+            for s, f in bare["queue_s"].items()
+        }
     trust, reasons = judge(bare, ())
     why = list(reasons)
     if not basis.fitted:
@@ -78,6 +86,16 @@ def gate(basis: Basis, baseline: Outcome) -> Gate | None:
         trust = False
         why += [f"held out: {reason}" for reason in figures_off[:2]]
     return Gate(trust, tuple(dict.fromkeys(why)), table, cached, put_back, shares, basis.held_out, len(rows))
+
+
+def one_pass_off(figure: Figure, basis: Basis) -> bool:
+    """Whether a prefill server's queue is off by no more than one full pass: waits there are whole passes, and who is
+    in this one or the next turns on a token."""
+    if figure.observed is None or figure.predicted is None or basis.settings.chunked_prefill_size <= 0:
+        return False
+    model = basis.model
+    full_s = (model.base_ps + model.prefill_token_ps * basis.settings.chunked_prefill_size) / PS
+    return abs(figure.predicted - figure.observed) <= PASS_SLACK * full_s
 
 
 def held_out_off(held_out: Mapping[str, Any] | None) -> list[str]:

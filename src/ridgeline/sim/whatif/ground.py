@@ -15,7 +15,7 @@ from ridgeline.sim.fidelity.measure import fidelity
 from ridgeline.sim.fit.choices import choices_of
 from ridgeline.sim.fit.configured import Configured, configured, whole_service
 from ridgeline.sim.fit.engine import engine_run
-from ridgeline.sim.fit.fit import Fitted, fit, simulated
+from ridgeline.sim.fit.fit import Fitted, descend, fit, simulated
 from ridgeline.sim.fit.lines import decode_lines
 from ridgeline.sim.fit.one_rank import one_rank
 from ridgeline.sim.fit.regress import solve
@@ -35,6 +35,8 @@ FITTED_AT_MOST: Final = 4000
 """Requests the time model is fitted on: the first of them."""
 FEWEST_LINES: Final = 8
 MOST_SPREAD: Final = 0.3
+MORE_SWEEPS: Final = 2
+"""Rounds of sweeps more for the prefill side."""
 
 
 def basis_of(view: View, check: bool = True, say: Callable[[str], None] | None = None) -> Basis:
@@ -117,12 +119,19 @@ def both_sides(view: View, setup: Configured, basis: Basis) -> Basis:
     decode = solve(lines, np.zeros(len(FEATURES)))
     ones = np.ones(prefill.n, np.int64)
     columns = {**prefill.scenario.columns, "output_tokens": ones, "max_new_tokens": ones}
-    alone = replace(prefill, scenario=replace(prefill.scenario, columns=columns))
+    # bootstrapped requests enter the queue at a step boundary only (as an arrival that stamp would count waits twice),
+    # and after its token a request stays until decode has taken its KV: no work of this side
+    nothing = np.full(prefill.n, np.nan)
+    told = {**prefill.observed, **dict.fromkeys(("queued", "last", "tpot_s", "e2e_s"), nothing)}
+    alone = replace(prefill, scenario=replace(prefill.scenario, columns=columns), observed=told)
     rows = np.arange(min(alone.n, FITTED_AT_MOST))
     single = replace(setup.settings, workers=1, decode_workers=0, router="none", disable_overlap_schedule=True)
     found = fit(alone, [replace(single, max_queued_requests=0)], rows, engine_run)
     if found is None:
         return replace(basis, notes=(*basis.notes, "too few prefill times: step times are not fitted"))
+    # a prefill server is often full, and a full server's runs mislead until the coefficients are nearly right
+    for _ in range(MORE_SWEEPS):
+        found = descend(alone, found, rows, engine_run, np.zeros(len(FEATURES)))
     c = found.coefficients
     a, d, e = (float(decode[i]) for i in (0, 3, 4))
     model = TimeModel(
@@ -130,5 +139,12 @@ def both_sides(view: View, setup: Configured, basis: Basis) -> Basis:
         round(c[1] * PS), round(c[2] * PS), round(d * PS), round(e * PS), 0,
     )  # fmt: skip
     # what a prefill pass costs beyond a decode pass is paid once for each request
-    way = Way(found.front_s, 0.0, 0.0, float(max(0.0, c[-1] + c[0] - a)))
+    way = Way(way_in(prefill, setup.settings.handshake_s), 0.0, 0.0, float(max(0.0, c[-1] + c[0] - a)))
     return replace(basis, model=model, way=way, fitted=True, settings=basis.settings)
+
+
+def way_in(prefill: Traffic, handshake_s: float) -> float:
+    """Seconds from arrival to bootstrapped beside the handshake: the least ever seen, as a busy server adds to it."""
+    took = prefill.observed["queued"] - prefill.arrival_s
+    took = took[~np.isnan(took)]
+    return max(0.0, float(took.min()) - handshake_s) if len(took) else 0.0
