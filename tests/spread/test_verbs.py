@@ -22,7 +22,7 @@ from ridgeline.bundle.stored import open_bundle
 from ridgeline.cli.ingest import ingest
 from ridgeline.facts.points import ready
 from ridgeline.lab.score.grid import Cell
-from ridgeline.lab.score.whole import run_all
+from ridgeline.lab.score.whole import Task, run_all
 from ridgeline.spread.tasks import connect
 
 WHERE = "local-ray"
@@ -82,10 +82,10 @@ def untimed(results: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def test_lab_score_cells() -> None:
-    todo = [Cell("healthy/idle", 7, "0.5.23", 2.0, None, 1, None)]
-    here = [untimed(found) for found in run_all(todo, ("full",), 1)]
-    with a_worker_killed("numbered_cell") as killed:
-        there = [untimed(found) for found in run_all(todo, ("full",), 2, WHERE)]
+    todo = [Task(Cell("healthy/idle", 7, "0.5.23", 2.0, None, 1, None), ("full",))]
+    here = [(task, untimed(found)) for task, found in run_all(todo, 1)]
+    with a_worker_killed("run_task") as killed:
+        there = [(task, untimed(found)) for task, found in run_all(todo, 2, WHERE)]
     assert len(killed) == 1
     assert here == there
 

@@ -6,8 +6,10 @@ from ridgeline.lab.score.run import run_cell
 
 def test_a_cell_is_recorded_asked_and_condensed() -> None:
     cell = Cell("healthy/idle", 7, "0.5.23", 2.0, None, 1, None)
-    full, logs = run_cell(cell, ("full", "logs"), True)
+    full, logs, same = run_cell(cell, ("full", "logs", "one-missing"), True)
     assert (full["arm"], logs["arm"]) == ("full", "logs")
+    # there is one server: with none missing it is the same evidence, which is not asked about twice
+    assert (same["arm"], same["same"], "verdict" in same) == ("one-missing", True, False)
     for result in (full, logs):
         assert result["error"] == ""
         assert result["verdict"] in ("healthy", "finding", "inconclusive")
