@@ -6,7 +6,8 @@ import pytest
 
 from ridgeline.bundle.open import open_sources
 from ridgeline.bundle.view import view_of
-from ridgeline.facts.gateway import gateway_skew
+from ridgeline.facts.gateway import gateway_skew, pick_skew
+from ridgeline.facts.ranks import idle_places
 from ridgeline.ladder.diagnose import diagnose
 
 
@@ -36,3 +37,31 @@ def test_even_or_nearly_idle_workers_say_nothing(tmp_path: Path, loads: list[int
 
 def test_one_worker_has_no_other_to_compare_it_with() -> None:
     assert gateway_skew(view_of({})).value is None
+
+
+def test_picks_that_no_cached_block_accounts_for(tmp_path: Path) -> None:
+    log = tmp_path / "frontend.log"
+    head = "2026-10-09T21:40:{:02d}.000000Z  INFO dynamo_llm::kv_router::scheduler: "
+    with log.open("w") as out:
+        for i in range(30):
+            for worker in (7, 8, 9):
+                out.write(head.format(i) + f"Formula for {worker} with 0 cached blocks: 9.0 = 0.0 * p + 9.0\n")
+            out.write(head.format(i) + "Selected worker: 7, logit: 9.000, cached blocks: 0, total blocks: 2859\n")
+    fact = pick_skew(open_sources([str(log)]))
+    told = dict(fact.statement.figures)
+    assert (fact.value, told["worker"], told["candidates"], told["share"]) == (3.0, "7", 3, 1.0)
+
+
+def test_replicas_that_do_nothing_beside_loaded_ones(tmp_path: Path) -> None:
+    paths = []
+    for i, running in enumerate((85, 86, 0)):
+        path = tmp_path / f"{i}.prom"
+        named = f'{{engine="0",model_name="m",pod="decode-{i}"}}'
+        path.write_text(
+            f"# TYPE vllm:num_requests_running gauge\nvllm:num_requests_running{named} {running}\n"
+            f"# TYPE vllm:num_requests_waiting gauge\nvllm:num_requests_waiting{named} 0\n"
+        )
+        paths.append(str(path))
+    fact = idle_places(view := open_sources(paths))
+    assert fact.value == pytest.approx(1 / 3)
+    assert diagnose(view, "slow").findings[0].layer == "routing"

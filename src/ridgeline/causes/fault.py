@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ridgeline.causes.sign import helps, hint, must, never
+from ridgeline.causes.sign import helps, must, never
 from ridgeline.model.cause import Cause, Remedy, Twin
 
 CAUSES: Final = (
@@ -17,7 +17,6 @@ CAUSES: Final = (
             helps("event_count", ">=", 1, kinds="watchdog"),
             helps("event_count", ">=", 1, kinds="health-fail"),
             helps("frozen_s", ">=", 30),
-            hint("head_blocked", ">=", 30),
         ),  # a /health without an answer and figures that stand are in `stands_still`
         twins=(Twin("decode.token-stall", must("stands_still", "is", True)),),
         explains=(

@@ -274,7 +274,7 @@ CAUSES: Final = (
         required=(must("unfittable", "is", True),),
         supporting=(helps("waiting_share", ">", 0), helps("usage", "<", 0.9)),
         absent=(never("stands_still", "is", True),),
-        twins=(Twin("fault.hang", must("unfittable", "is", True)),),
+        twins=(Twin("fault.hang", must("stands_still", "is", False), decides=True),),
         explains=(
             "client.request-config",
             "queue.arrival-overload",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ridgeline.causes.sign import helps, hint, must, never
+from ridgeline.causes.sign import helps, must, never
 from ridgeline.model.cause import Cause, Remedy, Twin
 
 LOPSIDED: Final = must("free_places", ">=", 0.3)
@@ -33,7 +33,6 @@ CAUSES: Final = (
         required=(LOPSIDED,),
         supporting=(
             helps("queue_pressure", ">=", 0.2),
-            hint("gateway_skew", ">=", 0.3),
             helps("top_key_share", ">=", 0.2),
             helps("arrival_skew", ">=", 1.3, by="tokens"),
         ),
@@ -111,7 +110,7 @@ CAUSES: Final = (
         looks_like="Placement follows load figures that are too old.",
         differs="The snapshots' age exceeds what a decision needs; a hung rank still answers with its last.",
         required=(LOPSIDED, must("snapshot_age_s", ">=", 5)),
-        supporting=(helps("arrival_skew", ">=", 1.2, by="requests"), hint("gateway_skew", ">=", 0.3)),
+        supporting=(helps("arrival_skew", ">=", 1.2, by="requests"),),
         absent=(never("stands_still", "is", True),),
         twins=(Twin("routing.hot-key", must("snapshot_age_s", ">=", 5)),),
         explains=(*OVERALL, "routing.hot-key"),

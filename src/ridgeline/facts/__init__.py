@@ -142,6 +142,8 @@ MEASURES: Final[dict[str, Callable[..., Fact]]] = {
     "top_key_share": ranks.top_key_share,
     "snapshot_age_s": ranks.snapshot_age_s,
     "gateway_skew": gateway.gateway_skew,
+    "pick_skew": gateway.pick_skew,
+    "idle_places": ranks.idle_places,
     "missing_workers": ranks.missing_workers,
     # the prefix cache
     "hit_ratio": cache.hit_ratio,

@@ -1,4 +1,4 @@
-"""What the gateway's own counts say of its workers, where no worker of them is scraped."""
+"""What the gateway's own counts and lines say of its workers, where no worker of them is scraped."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from ridgeline.facts.make import bounds, found, lacking, rounded
 from ridgeline.model.fact import Fact
 
 LOADED: Final = 8.0  # requests in flight at the busiest worker from which an idle one beside it means something
+
+PICKS: Final = 20  # selections from which a share says something
 
 IN_FLIGHT: Final = """
 WITH rows AS (
@@ -45,3 +47,33 @@ def gateway_skew(view: View) -> Fact:
         total=rounded(total),
         worker=worker,
     )
+
+
+CHOSEN: Final = """
+WITH rows AS (
+    SELECT coalesce(attrs ->> 'worker', attrs ->> 'worker_id', peer) AS worker, attrs ->> 'step' = 'score' AS scored,
+        try_cast(coalesce(attrs ->> 'cached_blocks', attrs ->> 'cached') AS DOUBLE) AS cached, source, line
+    FROM events
+    WHERE kind = 'routing' AND ($since::DOUBLE IS NULL OR ts >= $since) AND ($until::DOUBLE IS NULL OR ts <= $until)
+),
+chosen AS (SELECT * FROM rows WHERE worker IS NOT NULL AND NOT coalesce(scored, false)),
+counts AS (SELECT worker, count(*) AS n, sum(coalesce(cached, 0)) AS cached FROM chosen GROUP BY worker)
+SELECT (SELECT count(*) FROM chosen) AS n, (SELECT count(DISTINCT worker) FROM rows) AS candidates,
+    max(n) AS most, arg_max(worker, n) AS worker, arg_max(cached, n) AS cached,
+    (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
+     FROM (SELECT source, min(line) AS a, max(line) AS b FROM chosen GROUP BY source)) AS cites
+FROM counts
+"""
+
+
+def pick_skew(view: View) -> Fact:
+    """Times its even share that the most chosen of several candidates got, where no cached block binds requests to it.
+
+    1.0 where picks are even or where cached blocks account for the choice.
+    """
+    n, candidates, most, worker, cached, cites = view.one(CHOSEN, bounds(view))
+    if n < PICKS or candidates < 2:
+        return lacking("the gateway's picks among several workers", "the gateway's log", n)
+    share = most / n
+    value = 1.0 if cached else share * candidates
+    return found(view, value, "times", n, cites, worker=worker, candidates=candidates, share=rounded(share), picks=n)

@@ -59,6 +59,36 @@ def free_places(view: View) -> Fact:
     )
 
 
+LOADED: Final = 8.0  # requests at the busiest place from which an idle one beside it means something
+LOADS: Final = """
+WITH rows AS (
+    SELECT place, coalesce(role, '') AS role, coalesce(busy, running) + waiting AS load, source, line FROM points
+    WHERE class IN ('scrape', 'loads', 'stats') AND waiting IS NOT NULL AND coalesce(busy, running) IS NOT NULL
+        AND coalesce(role, '') <> 'client'
+        AND ($since::DOUBLE IS NULL OR ts IS NULL OR ts >= $since)
+        AND ($until::DOUBLE IS NULL OR ts IS NULL OR ts <= $until)
+),
+places AS (SELECT place, any_value(role) AS role, avg(load) AS load FROM rows GROUP BY place)
+SELECT count(*) AS places, count(DISTINCT role) AS roles, max(load) AS most, arg_max(place, load) AS place,
+    count(*) FILTER (WHERE load <= 0.1 * (SELECT max(load) FROM places)) AS idle, (SELECT count(*) FROM rows) AS n,
+    (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
+     FROM (SELECT source, min(line) AS a, max(line) AS b FROM rows GROUP BY source)) AS cites
+FROM places
+"""
+
+
+def idle_places(view: View) -> Fact:
+    """Share of ranks or replicas with at most a tenth of the busiest one's requests, running and waiting (means).
+
+    From scrapes and load answers: a log says nothing of a rank that does nothing.
+    """
+    places, roles, most, place, idle, n, cites = ready(view).one(LOADS, bounds(view))
+    if places < 2 or roles > 1:
+        return lacking("what each rank or replica runs", HOW_RANKS, n)
+    value = idle / places if most >= LOADED else 0.0
+    return found(view, value, "share", n, cites, places=places, idle=idle, most=rounded(most), place=place)
+
+
 # What a rank got is what left it and what piled up there: a request that never ended has no rank. Where one place
 # queues, its share counts; else the largest. What is prefilled costs more than what is decoded in a shared step, so
 # that of the tokens whichever kind is the more uneven counts.

@@ -154,6 +154,8 @@ def _caps(cause: Cause, heard: Sequence[Heard], *, baseline: bool) -> tuple[list
     if twins := [h.twin for h in heard if h.part == "twin" and h.answer is None]:
         caps.append(f"open-twin: {', '.join(sorted(twins))}")
         ceiling = min(ceiling, 1)
+        if any(twin.decides and twin.cause in twins for twin in cause.twins):
+            ceiling = 0
     kinds = {kind for h in heard if h.for_it for kind in h.fact.kinds}
     if len(kinds) < 2:
         caps.append("one-kind-of-source")

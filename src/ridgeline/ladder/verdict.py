@@ -22,6 +22,13 @@ from ridgeline.model.fact import Fact, Statement
 ENOUGH_POINTS: Final = 5
 ENOUGH_RATES: Final = 3
 AMPLE_POINTS: Final = 60  # fewer load points are too few for a change to have shown
+# Layer, measure, from which value on: whatever the cause, that is where the trouble shows.
+POINTERS: Final = (
+    ("disagg", "transfer_failures", 1),
+    ("routing", "idle_places", 0.3),
+    ("routing", "gateway_skew", 0.3),
+    ("routing", "pick_skew", 2),
+)
 PD_QUEUES: Final = ("bootstrap", "inflight", "prealloc")
 CREPT: Final = 1.4  # times the 95th percentile of the first third
 CREPT_REQUESTS: Final = 100
@@ -130,6 +137,15 @@ def _pointed(j: Judgement) -> bool:
     return j.open or (not j.ruled_out and any(h.answer for h in hints))
 
 
+def _seen(book: Book, layers: Sequence[str]) -> tuple[str, Fact] | None:
+    """The first layer that a plain observation points to, where no cause's own signs do."""
+    for layer, measure, least in POINTERS:
+        fact = book.ask(measure)
+        if layer in layers and fact.value is not None and fact.value >= least:
+            return layer, fact
+    return None
+
+
 def unknown(book: Book, judged: Sequence[Judgement], asked: Asked, why: str) -> Finding:
     """The one low finding of an inconclusive verdict: the likeliest layer, and every layer it can still be."""
     if alone(book.view) and not book.ask("event_count", kinds="routing,worker-out").value:
@@ -139,14 +155,14 @@ def unknown(book: Book, judged: Sequence[Judgement], asked: Asked, why: str) -> 
     if suspects:
         layers, why = ("fault", *(x for x in layers if x != "fault")), "hang"
     hinted = bool(suspects) or any(_pointed(j) for j in judged if j.cause.layer == layers[0]) if layers else False
-    broken = book.ask("transfer_failures")
-    if broken.value and not hinted and "disagg" in layers:  # whatever broke it, KV did not arrive
-        layers, hinted = ("disagg", *(x for x in layers if x != "disagg")), True
+    seen = None if hinted else _seen(book, layers)
+    if seen is not None:
+        layers, hinted = (seen[0], *(x for x in layers if x != seen[0])), True
     likeliest = layers[0] if layers and (hinted or asked.layers) else "unknown"
     best = next(
         (j for j in sorted(judged, key=lambda j: -j.score) if j.cause.layer == likeliest and not j.ruled_out), None
     )
-    facts = (*suspects, *((broken,) if likeliest == "disagg" and broken.value else ()))
+    facts = (*suspects, *((seen[1],) if seen is not None else ()))
     facts = (*facts, *(best.facts("required", "supporting") if best and not suspects else ()))
     told = dict(book.ask("bad_events" if why == "events" else "error_lines").statement.figures)
     figures: tuple[tuple[str, object], ...] = (

@@ -23,10 +23,14 @@ class Sign:
 
 @dataclass(frozen=True)
 class Twin:
-    """A neighbouring cause that looks alike, and the one sign which is yes for this cause and no for the twin."""
+    """A neighbouring cause that looks alike, and the one sign which is yes for this cause and no for the twin.
+
+    `decides`: nothing else tells the two apart, so that a finding is low while the sign is unknown.
+    """
 
     cause: str
     sign: Sign
+    decides: bool = False
 
 
 @dataclass(frozen=True)

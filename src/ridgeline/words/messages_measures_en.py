@@ -25,6 +25,8 @@ MEASURES: Final[dict[str, str]] = {
         "{many} requests that came in crowded ten seconds take {rushe"
         "d:.3g} s to the first token, the others {usual:.3g} s"
     ),
+    "ends_together": "{together:.3g} answers ended together after {silence:.3g} s without an end, {stalls:.3g} times",
+    "group_ratio.nobody": "no request has {attribute} output",
     "burst.waits": "one request in a hundred waited {seconds:.3g} s or more",
     "queue_motion": (
         "the queue of all ranks is {value:word}: {first:.3g} at first, {last:.3g} at the end, {peak:.3g} at its "
@@ -267,6 +269,13 @@ MEASURES: Final[dict[str, str]] = {
         "the gateway counts {most:.3g} requests in flight at {worker} and next to none at {idle} of {workers} workers"
     ),
     "gateway_skew.zero": "no worker of the gateway stands idle beside a loaded one ({workers} workers)",
+    "pick_skew": (
+        "{share:.0%} of {picks:#pick} among {candidates} workers went to {worker} ({value:.3g} times its even share)"
+    ),
+    "idle_places": (
+        "{idle} of {places} ranks or replicas have next to nothing while {place} has {most:.3g} requests (means)"
+    ),
+    "idle_places.zero": "no rank or replica stands idle beside a loaded one ({places} seen)",
     "workers.away": (
         "the gateway holds {value} of {workers} workers for unhealthy or behind an open circuit[[: {worker}]]"
     ),

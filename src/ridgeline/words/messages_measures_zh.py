@@ -26,6 +26,8 @@ QUEUE: Final[dict[str, str]] = {
     "arrival_spike": "某十秒内到达 {most} 个请求，平时为 {usual:.3g} 个",
     "arrival_spike.zero": "没有哪十秒明显超过平时的 {usual:.3g} 个请求（最多 {most} 个）",
     "rush_felt": "在最拥挤的十秒内到达的 {many} 个请求首 token 延迟为 {rushed:.3g} s，其余为 {usual:.3g} s",
+    "ends_together": "{together:.3g} 个回答在 {silence:.3g} s 无任何结束之后一起结束，共 {stalls:.3g} 次",
+    "group_ratio.nobody": "没有请求带有 {attribute} 输出",
     "burst.waits": "百分之一的请求等待 {seconds:.3g} s 以上",
     "queue_motion": (
         "所有 rank 的队列{value:word}：开始 {first:.3g}，结束 {last:.3g}，峰值 {peak:.3g}（{n} 个负载采样点）"
@@ -234,6 +236,9 @@ PLACES: Final[dict[str, str]] = {
     "snapshot_age_s": "负载应答已有 {age:.3g} s 之久（最旧的 {oldest:.3g} s）",
     "gateway_skew": "网关统计：{worker} 上有 {most:.3g} 个请求在途，{workers} 个 worker 中有 {idle} 个几乎没有",
     "gateway_skew.zero": "没有出现一个 worker 繁忙而另一个空闲的情况（共 {workers} 个 worker）",
+    "pick_skew": "{candidates} 个 worker 中，{picks} 次选择有 {share:.0%} 落在 {worker}（为平均份额的 {value:.3g} 倍）",
+    "idle_places": "{places} 个 rank 或副本中有 {idle} 个几乎没有请求，而 {place} 有 {most:.3g} 个（均值）",
+    "idle_places.zero": "没有出现一个 rank 或副本繁忙而另一个空闲的情况（共 {places} 个）",
     "workers.away": "网关认为 {workers} 个 worker 中有 {value} 个不健康或处于熔断[[：{worker}]]",
     "workers.named": "worker {worker} 被摘除（{n} 行）",
     "workers.one": "{n} 次选择都落在唯一的候选 {worker} 上，而它并没有缓存的 block 作为理由",
