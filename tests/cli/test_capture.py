@@ -9,6 +9,7 @@ import time
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -75,6 +76,28 @@ def test_sigterm_seals_and_kill_leaves_it_readable(tmp_path: Path) -> None:
     assert status == 0, err
     assert count(tmp_path / "hard", "SELECT count(*) FROM scrapes WHERE endpoint = '/metrics' AND ok") == unsealed
     assert run("--seal", tmp_path / "hard")[0] == 0  # a second time changes nothing
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_killed_at_random_no_answer_that_was_written_is_lost(tmp_path: Path, seed: int) -> None:
+    """kill -9 at a random moment: every answer but those on their way is there, before the seal and after it."""
+    rng, engine, log = Random(seed), Engine(ranks=2), tmp_path / "s.log"
+    log.write_text(LINE)
+    with serving(engine) as url:
+        process = start("capture", url, "-o", tmp_path / "out", "--every", "100ms", "--logs", log)
+        until(lambda: sum(path == "/metrics" for _, path, _ in engine.seen) >= 10)
+        time.sleep(rng.uniform(0.0, 1.5))
+        answered = sum(path == "/metrics" for _, path, _ in engine.seen)
+        process.kill()
+        process.communicate()
+    raw, sealed = tmp_path / "out" / "raw", tmp_path / "out"
+    wanted = "SELECT count(*) FROM scrapes WHERE endpoint = '/metrics' AND ok"
+    kept = count(raw, wanted)
+    assert answered - 1 <= kept, (answered, kept)
+    assert count(raw, "SELECT count(*) FROM batches") == 1
+    status, _, err = run("--seal", sealed)
+    assert status == 0, err
+    assert count(sealed, wanted) == kept and count(sealed, "SELECT count(*) FROM batches") == 1
 
 
 def hang(handler: Handler) -> None:

@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -150,6 +151,73 @@ def test_killed_at_random_every_sealed_incident_is_whole(tmp_path: Path) -> None
             until(lambda folder=folder: (folder / "manifest.json").exists())
             continue
         assert done.returncode == 0 or "no unsealed capture" in done.stderr, done.stderr
+
+
+def test_a_full_disk_is_one_line_and_the_ring_goes_on(tmp_path: Path) -> None:
+    """A limit on the size of files stands in for the disk. What cannot be sealed is said; the watch goes on."""
+    code = (
+        "import resource, signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); "
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (3000, 3000)); from ridgeline.cli import main; main(sys.argv[1:])"
+    )
+    engine = Engine(padding=200_000)
+    with serving(engine) as url:
+        command = [sys.executable, "-c", code, "watch", url, "-o", str(tmp_path / "out"), "--every", "200ms", "--after",
+                   "500ms", "--quiet"]  # fmt: skip
+        environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+        with subprocess.Popen(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              env=environment) as process:  # fmt: skip
+            lines = lines_of(process)
+            seen = len(engine.seen)
+            until(lambda: len(engine.seen) > seen + 60)
+            engine.retracted += 50.0
+            until(lambda: any("cannot be written" in line for line in lines))
+            seen = len(engine.seen)
+            until(lambda: len(engine.seen) > seen + 10)
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(60) == 0, lines
+    told = [line for line in lines if "cannot be written" in line]
+    assert len(told) == 1 and "the ring goes on" in told[0] and not any("Traceback" in line for line in lines)
+
+
+def test_trouble_of_every_kind_at_once(tmp_path: Path) -> None:
+    """Half an answer, a redirect elsewhere, a gigabyte, other labels, a restart: one clear line at most of each."""
+
+    def half(handler: Handler) -> None:
+        handler.send_response(200)
+        handler.send_header("Content-Length", "100000")
+        handler.end_headers()
+        handler.wfile.write(b"sglang:num_running_reqs 3")
+        handler.wfile.flush()
+        handler.connection.close()
+
+    def away(handler: Handler) -> None:
+        handler.send_response(302)
+        handler.send_header("Location", "http://127.0.0.2:9/metrics")
+        handler.end_headers()
+
+    def huge(handler: Handler) -> None:
+        handler.send_response(200)
+        handler.send_header("Content-Length", str(1 << 30))
+        handler.end_headers()
+        for _ in range(1 << 10):
+            handler.wfile.write(b"x" * (1 << 20))
+
+    changing, bad = Engine(ranks=2), [Engine(faults={"/metrics": fault}) for fault in (half, away, huge)]
+    with ExitStack() as stack:
+        urls = [stack.enter_context(serving(engine)) for engine in (changing, *bad)]
+        process = start("watch", *urls, "-o", tmp_path / "out", "--every", "250ms", "--after", "500ms")
+        lines = lines_of(process)
+        until(lambda: sum(path == "/metrics" for _, path, _ in changing.seen) >= 6)
+        changing.labels = ',pod="b"'
+        changing.restart()
+        seen = len(changing.seen)
+        until(lambda: len(changing.seen) > seen + 20)
+        process.send_signal(signal.SIGTERM)
+        status = process.wait(90)
+        process.communicate()
+    assert status == 0, lines
+    assert not any("Traceback" in line or "silent" in line or "jump" in line for line in lines), lines
+    assert len(lines) <= 1 + 2 * len(urls), lines  # that it watches, and what is asked less often and again as before
 
 
 @pytest.mark.parametrize(
