@@ -28,15 +28,20 @@ CAUSES: Final = (
         id="frontend.detokenizer",
         looks_like="The scheduler finishes early, the response comes late.",
         differs="The way back grows with output length and every stage on the device is normal.",
-        required=(must("slice_share", ">=", 0.25, part="return"), must("typical_return", ">=", 0.1)),
+        required=(
+            must("slice_share", ">=", 0.12, part="return"),
+            must("typical_return", ">=", 0.05),
+            # Where every answer is parsed, a parser cannot be told from it.
+            must("group_ratio", "<", 3, attribute="parsed", what="return"),
+        ),
         supporting=(
             helps("return_follows_length", ">=", 0.5),
             helps("event_count", ">=", 1, kinds="detokenizer"),
             helps("change", ">=", 1.5, of="seconds", what="return_s"),
             helps("slice_share", "<", 0.3, part="queue"),
         ),
-        absent=(never("group_ratio", ">=", 3, attribute="parsed", what="return"), never("backlogged_streams", ">=", 3)),
-        twins=(Twin("decode.batch-growth", must("slice_share", ">=", 0.25, part="return")),),
+        absent=(never("loop_blocked", "is", True), never("backlogged_streams", ">=", 3)),
+        twins=(Twin("decode.batch-growth", must("slice_share", ">=", 0.12, part="return")),),
         remedies=(
             Remedy("mitigate-now", "stream in larger intervals", "--stream-interval", True, "smoothness of the stream"),
             Remedy("fix", "run more detokenizer or API workers", None, True),
@@ -68,7 +73,7 @@ CAUSES: Final = (
         id="frontend.blocked-loop",
         looks_like="Requests of all kinds are held before the scheduler and let go together.",
         differs="The holds end at the same moments: one event loop stood still for everyone.",
-        required=(must("aligned_stalls", ">=", 0.6),),
+        required=(must("loop_blocked", "is", True),),
         supporting=(
             helps("slice_share", ">=", 0.3, part="pre_queue"),
             helps("event_count", ">=", 1, kinds="loop-blocked"),
@@ -80,10 +85,10 @@ CAUSES: Final = (
             never("streams_paused", "is", True),
         ),
         twins=(
-            Twin("queue.arrival-overload", must("aligned_stalls", ">=", 0.6)),
-            Twin("frontend.tokenizer", must("aligned_stalls", ">=", 0.6)),
+            Twin("queue.arrival-overload", must("loop_blocked", "is", True)),
+            Twin("frontend.tokenizer", must("loop_blocked", "is", True)),
         ),
-        explains=("frontend.tokenizer",),
+        explains=("frontend.tokenizer", "queue.burst"),
         remedies=(Remedy("fix", "move long work off the API server's loop; run more API workers", None, True),),
         source_entry=("managers/tokenizer_manager.py", "entrypoints/http_server.py"),
         route="replay",

@@ -193,6 +193,8 @@ MEASURES: Final[dict[str, Callable[..., Fact]]] = {
     "client_gap_share": client.client_gap_share,
     "generator_lag_s": client.generator_lag_s,
     "aligned_stalls": client.aligned_stalls,
+    "ends_together": client.ends_together,
+    "loop_blocked": client.loop_blocked,
     "tokenize_s": client.tokenize_s,
     "told_aborts": client.told_aborts,
     "told_share": client.told_share,

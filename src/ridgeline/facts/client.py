@@ -15,16 +15,20 @@ PAIRS: Final = """
 WITH client AS (
     SELECT coalesce(client_rid, rid) AS key, rid, coalesce(ttft_s, first_token_ts - dispatched_ts,
         first_token_ts - received_ts)
-        AS ttft_s, dispatched_ts - received_ts AS lag_s, received_ts, source, line
+        AS ttft_s, coalesce(e2e_s, finished_ts - received_ts) AS e2e_s, received_ts, source, line
     FROM records WHERE role = 'client' OR kind = 'client'
 ),
 server AS (
-    SELECT rid, any_value(ttft_s) AS ttft_s FROM records
-    WHERE coalesce(role, '') <> 'client' AND kind <> 'client' AND ttft_s IS NOT NULL GROUP BY rid
+    SELECT rid, any_value(coalesce(ttft_s, first_token_ts - received_ts, prefill_done_ts - received_ts)) AS ttft_s,
+        any_value(e2e_s) AS e2e_s
+    FROM records WHERE coalesce(role, '') NOT IN ('client', 'gateway') AND kind <> 'client' GROUP BY rid
 ),
 joined AS (
-    SELECT c.ttft_s AS seen, s.ttft_s AS engine, c.source, c.line FROM client c JOIN server s ON s.rid IN (c.rid, c.key)
-    WHERE c.ttft_s IS NOT NULL
+    -- Where the engine says nothing of a first token: what of the whole answer's time it did not see.
+    SELECT c.ttft_s AS seen, coalesce(s.ttft_s, greatest(c.ttft_s - greatest(c.e2e_s - s.e2e_s, 0), 0)) AS engine,
+        c.source, c.line
+    FROM client c JOIN server s ON s.rid IN (c.rid, c.key)
+    WHERE c.ttft_s IS NOT NULL AND coalesce(s.ttft_s, c.e2e_s - s.e2e_s) IS NOT NULL
         AND ($since::DOUBLE IS NULL OR c.received_ts >= $since) AND ($until::DOUBLE IS NULL OR c.received_ts <= $until)
 )
 SELECT count(*) AS n, median(seen - engine) AS gap_s, median(seen) AS seen, median(engine) AS engine,
@@ -101,18 +105,67 @@ def aligned_stalls(view: View) -> Fact:
     return found(view, value, "share", n, cites, held=held, stalls=stalls, worst=rounded(worst), usual=rounded(usual))
 
 
+# Without a stage of its own (0.5.9), tokenizing is what lies between receipt and dispatch.
+ENDS: Final = """
+WITH told AS (
+    SELECT coalesce(finished_ts, received_ts + e2e_s) AS ended, received_ts, role, source, line FROM requests
+    WHERE coalesce(finished_ts, received_ts + e2e_s) IS NOT NULL AND NOT coalesce(probe, false)
+        AND coalesce(state, 'finished') = 'finished'
+        AND ($since::DOUBLE IS NULL OR received_ts >= $since) AND ($until::DOUBLE IS NULL OR received_ts <= $until)
+),
+-- One view of each request: the client's, where there is one.
+rows AS (SELECT * FROM told WHERE (role = 'client') = (SELECT count(*) FILTER (WHERE role = 'client') > 0 FROM told)),
+gaps AS (SELECT *, ended - lag(ended) OVER (ORDER BY ended, source, line) AS gap_s FROM rows),
+marked AS (SELECT *, sum(CASE WHEN gap_s > 0.05 THEN 1 ELSE 0 END) OVER (ORDER BY ended, source, line) AS cluster
+    FROM gaps),
+clusters AS (SELECT cluster, count(*) AS n, max(gap_s) AS silence_s FROM marked GROUP BY cluster),
+loose AS (SELECT * FROM clusters WHERE n >= 3 AND silence_s >= 1)
+SELECT (SELECT count(*) FROM rows) AS n, coalesce(sum(n), 0) AS together, count(*) AS stalls,
+    median(silence_s) AS silence_s,
+    (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
+     FROM (SELECT source, min(line) AS a, max(line) AS b FROM rows GROUP BY source)) AS cites
+FROM loose
+"""
+
+
+def ends_together(view: View) -> Fact:
+    """Share of the answers that ended within 50 ms of two others, after a second or more without any end.
+
+    A scheduler that stood still goes on decoding; only what waits for one loop ends at one moment.
+    """
+    n, together, stalls, silence_s, cites = view.one(ENDS, bounds(view))
+    if n < 40:
+        return lacking("forty answers and when they ended", "a client file, the request log or the exporter", n)
+    return found(view, together / n, "share", n, cites, together=together, stalls=stalls, silence=rounded(silence_s))
+
+
+def loop_blocked(view: View) -> Fact:
+    """Whether one loop stood still for everyone: requests let go together before dispatch, or answers that end so."""
+    held, ends = aligned_stalls(view), ends_together(view)
+    if held.value is not None and held.value >= 0.6:
+        return restated(held, True, "", "aligned_stalls")
+    if ends.value is not None and ends.value >= 0.15 and dict(ends.statement.figures)["stalls"] >= 3:
+        return restated(ends, True, "", "ends_together")
+    if held.value is not None:
+        return restated(held, False, "", "aligned_stalls")
+    return held
+
+
 TOKENIZE: Final = """
 WITH rows AS (
-    SELECT tokenize_s, coalesce(pre_queue_s, queued_ts - received_ts) AS before_s, prompt_tokens, source, line FROM asks
-    WHERE tokenize_s IS NOT NULL AND NOT coalesce(probe, false)
+    SELECT coalesce(tokenize_s, dispatched_ts - received_ts) AS tokenize_s, prompt_tokens,
+        coalesce(endpoint, routing_key, '') AS class, source, line
+    FROM asks
+    WHERE coalesce(tokenize_s, dispatched_ts - received_ts) >= 0 AND NOT coalesce(probe, false)
         AND ($since::DOUBLE IS NULL OR received_ts >= $since) AND ($until::DOUBLE IS NULL OR received_ts <= $until)
     UNION ALL
-    SELECT s.duration_s, NULL, NULL, s.source, s.line FROM stages s
+    SELECT s.duration_s, NULL, '', s.source, s.line FROM stages s
     WHERE s.stage = 'tokenize' AND s.duration_s IS NOT NULL AND NOT coalesce(s.probe, false)
         AND ($since::DOUBLE IS NULL OR s.start_ts >= $since) AND ($until::DOUBLE IS NULL OR s.start_ts <= $until)
-)
-SELECT count(*) AS n, median(tokenize_s) AS typical, quantile_cont(tokenize_s, 0.95) AS p95,
-    corr(tokenize_s, prompt_tokens) AS follows,
+),
+classes AS (SELECT class, median(tokenize_s) AS typical FROM rows GROUP BY class HAVING count(*) >= 10)
+SELECT count(*) AS n, least(median(tokenize_s), (SELECT min(typical) FROM classes)) AS typical,
+    quantile_cont(tokenize_s, 0.95) AS p95, corr(tokenize_s, prompt_tokens) AS follows,
     (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
      FROM (SELECT source, min(line) AS a, max(line) AS b FROM rows GROUP BY source)) AS cites
 FROM rows
@@ -120,7 +173,7 @@ FROM rows
 
 
 def tokenize_s(view: View) -> Fact:
-    """Median seconds of tokenizing a request."""
+    """Median seconds of tokenizing a request, of the quickest endpoint: a slow tokenizer is slow for all of them."""
     n, typical, p95, follows, cites = view.one(TOKENIZE, bounds(view))
     if n < 5:
         return lacking("tokenize times", "traces (stage tokenize) or api_server stamps of the request log", n)

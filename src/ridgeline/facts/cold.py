@@ -10,6 +10,7 @@ from ridgeline.model.fact import Fact
 
 HOW_REQUESTS: Final = "--enable-metrics with the request log, the metrics exporter, or ReqTimeStats lines"
 WARM_S: Final = 90.0  # from here on a server counts as warm, where ten requests came so late
+CLEAR: Final = 3.0
 NOTICED_S: Final = 0.02  # seconds for a token; less than that more is a warm-up nobody sees
 
 COLD: Final = """
@@ -128,7 +129,6 @@ def cold_start_ratio(view: View) -> Fact:
     The first five or ten against those of at least a minute and a half later, where there are ten.
     """
     first, tokens = _to_first_token(view), _token_by_token(view)
-    if tokens is None or (first.value is not None and first.value >= tokens.value):
-        return first
-    # An empty prefix cache costs the first token, not the others: the latter alone prove no clean start.
-    return tokens if tokens.value >= 2 or first.value is not None else first
+    # Steps of a young batch vary: less than three times as long, they neither prove a cold start nor a slow one.
+    clear = tokens is not None and tokens.value >= CLEAR and (first.value is None or tokens.value > first.value)
+    return tokens if tokens is not None and clear else first

@@ -51,6 +51,14 @@ SELECT (SELECT count(*) FROM known) AS n, (SELECT count(*) FROM known WHERE has)
 FROM paired
 """
 
+COVERED: Final = 0.4
+FLOOR_S: Final = {"return": 0.05}  # the usual time counts as at least so much: parts of a way back are estimates
+PARSERS_TOLD: Final = """
+SELECT count(*) FILTER (WHERE schema_set IS NOT NULL OR tools_set IS NOT NULL) FROM asks
+WHERE NOT coalesce(probe, false)
+    AND ($since::DOUBLE IS NULL OR received_ts >= $since) AND ($until::DOUBLE IS NULL OR received_ts <= $until)
+"""
+
 
 def group_ratio(view: View, attribute: str, what: str = "ttft") -> Fact:
     """Time of requests with the attribute over that of the others of the same length (octaves of prompt tokens)."""
@@ -58,10 +66,14 @@ def group_ratio(view: View, attribute: str, what: str = "ttft") -> Fact:
     n, n_have, have, rest, have_paired, rest_paired, coverage, cites = row
     if n < 10:
         return lacking("times of requests with their attributes", "--log-requests --log-requests-level 1", n)
+    if n_have < 3 and attribute == "parsed" and view.one(PARSERS_TOLD, bounds(view))[0] >= 0.5 * n:
+        return found(view, 1.0, "ratio", n, (), key="group_ratio.nobody", attribute=attribute)
     if n_have < 3 or n - n_have < 3:
         return lacking(f"requests with and without {attribute}", "a window that holds both", n)
     slow, usual = (have_paired, rest_paired) if have_paired is not None else (have, rest)
-    value = slow / max(usual, 0.001)
+    value = slow / max(usual, FLOOR_S.get(what, 0.001))
+    if what == "return" and (coverage or 0.0) < COVERED:
+        value = min(value, 1.0)  # most answers that come back late are of others
     return found(
         view,
         value,
@@ -150,7 +162,6 @@ def adapter_wait(view: View) -> Fact:
     return restated(slow, bool(slow.value >= 3), "", "group_ratio")
 
 
-COVERED: Final = 0.4
 GRAMMAR: Final = """
 SELECT count(*) AS n, median(grammar) AS queue, max(grammar) AS peak, median(waiting) AS waiting,
     list(DISTINCT source) AS sources

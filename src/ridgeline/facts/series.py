@@ -20,7 +20,7 @@ WITH asked AS (
         coalesce(e2e_s, finished_ts - received_ts) AS e2e_s, cached_tokens / nullif(prompt_tokens, 0) AS hit_share,
         CASE WHEN completion_tokens > 0 AND finish_reason IN ('stop', 'length')
             THEN CASE WHEN finish_reason = 'stop' AND completion_tokens <= 2 THEN 1.0 ELSE 0.0 END END AS cut_short,
-        prompt_tokens
+        prompt_tokens, return_s
     FROM asks WHERE received_ts IS NOT NULL AND NOT coalesce(probe, false)
 ),
 -- What only the client sees: its own delay before it sends, and the way through whatever stands before the engine.
@@ -43,6 +43,7 @@ raw AS (
     UNION ALL SELECT 'ttft_s', ts, ttft_s, 0.9 FROM asked
     UNION ALL SELECT 'tpot_s', ts, tpot_s, 0.9 FROM asked
     UNION ALL SELECT 'e2e_s', ts, e2e_s, 0.9 FROM asked
+    UNION ALL SELECT 'return_s', ts, return_s, 0.9 FROM asked
     UNION ALL SELECT 'hit_share', ts, hit_share, 0.5 FROM asked
     UNION ALL SELECT 'cut_short', ts, cut_short, NULL FROM asked
     UNION ALL SELECT 'step_s', ts, step_s, 0.5 FROM stepped WHERE before > 0
@@ -76,7 +77,7 @@ SELECT what, list(ts ORDER BY ts), list(value ORDER BY ts) FROM binned GROUP BY 
 WORSE: Final = {
     "waiting": 1, "ttft_s": 1, "tpot_s": 1, "e2e_s": 1, "hit_share": -1, "accept_length": -1, "client_ttft_s": 1,
     "send_lag_s": 1, "cut_short": 1, "step_s": 1, "gap_s": 1, "line_hit_share": -1,
-    "client_tpot_s": 1, "client_e2e_s": 1, "prompt_tokens": 1,
+    "client_tpot_s": 1, "client_e2e_s": 1, "prompt_tokens": 1, "return_s": 1,
 }  # fmt: skip
 # What comes in is no harm by itself: it frames an incident only where users fare worse from then on.
 INPUT: Final = frozenset({"prompt_tokens"})

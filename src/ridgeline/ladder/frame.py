@@ -23,7 +23,7 @@ HARM_REQUESTS: Final = 50
 SMALL: Final = {
     "waiting": 2.0, "ttft_s": 0.05, "tpot_s": 0.002, "e2e_s": 0.1, "hit_share": 0.1, "accept_length": 0.1,
     "client_ttft_s": 0.1, "send_lag_s": 0.2, "cut_short": 0.02, "step_s": 0.005, "gap_s": 0.1, "line_hit_share": 0.1,
-    "client_tpot_s": 0.002, "client_e2e_s": 0.1, "prompt_tokens": 128.0,
+    "client_tpot_s": 0.002, "client_e2e_s": 0.1, "prompt_tokens": 128.0, "return_s": 0.1,
 }  # fmt: skip
 
 

@@ -200,8 +200,9 @@ CAUSES: Final[dict[str, str]] = {
         "come back, plain ones {group_ratio_parsed_return__without_s:.3g} s."
     ),
     "cause.frontend.blocked-loop": (
-        "{aligned_stalls__held:#request was|requests were} held before the scheduler and let go together in "
-        "{aligned_stalls__stalls:#moment}[[ (worst {aligned_stalls__worst:.3g} s)]]."
+        "One loop stood still in {loop_blocked__stalls:#moment}[[: {loop_blocked__held:#request was|requests were} held "
+        "before the scheduler and let go together (worst {loop_blocked__worst:.3g} s)]]"
+        "[[: {loop_blocked__together:#answer} ended together after a silence]]."
     ),
     "cause.frontend.gateway": (
         "The client sees {client_gap_share__seen_s:.3g} s to the first token, the engine "

@@ -184,8 +184,9 @@ CAUSES: Final[dict[str, str]] = {
         "{group_ratio_parsed_return__without_s:.3g} s。"
     ),
     "cause.frontend.blocked-loop": (
-        "{aligned_stalls__held} 个请求在进入调度器之前被卡住，并在 {aligned_stalls__stalls} 个时刻一起放行"
-        "[[（最长 {aligned_stalls__worst:.3g} s）]]。"
+        "一个事件循环在 {loop_blocked__stalls} 个时刻停住"
+        "[[：{loop_blocked__held} 个请求在进入调度器之前被卡住后一起放行（最长 {loop_blocked__worst:.3g} s）]]"
+        "[[：{loop_blocked__together} 个回答在一段沉默之后一起结束]]。"
     ),
     "cause.frontend.gateway": (
         "客户端看到的首 token 延迟是 {client_gap_share__seen_s:.3g} s，引擎侧是 {client_gap_share__engine_s:.3g} s。"
