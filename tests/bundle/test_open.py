@@ -260,12 +260,12 @@ def test_half_a_bundle_is_never_seen(incident: Path, tmp_path: Path, monkeypatch
     view, sources = read_sources(find([str(incident)]), hash_all=True)
     written = store._write
 
-    def stops(con: duckdb.DuckDBPyConnection, table: str, folder: Path) -> int:
+    def stops(con: duckdb.DuckDBPyConnection, table: str, folder: Path, parted: bool) -> int:
         # what another command sees while this one is half-way, and after it died there
         assert {p.relative_to(out): p.read_bytes() for p in out.rglob("*") if p.is_file()} == before
         if table == "requests":
             raise OSError(28, "No space left on device")
-        return written(con, table, folder)
+        return written(con, table, folder, parted)
 
     monkeypatch.setattr(store, "_write", stops)
     with pytest.raises(InputError, match="No space left on device"):

@@ -12,12 +12,12 @@ from ridgeline.bundle.redact import (
     install,
     key_id,
     load_key,
-    scrubbed,
     uninstall,
     without_names,
     without_prompts,
 )
 from ridgeline.model.errors import InputError
+from ridgeline.signals.secrets import scrubbed
 
 KEY = bytes(range(32))
 

@@ -47,7 +47,7 @@ def test_every_file_is_read_as_what_it_is(tmp_path: Path) -> None:
     ]
     assert len(rows["loads"]) == 1 and len(rows["samples"]) == 1
     metadata = {r["key"]: r["value"] for r in rows["config"] if r["origin"] == "incident_bundle"}
-    assert metadata["base_url"] == "http://<redacted>@127.0.0.1:30000"
+    assert metadata["base_url"] == "http://<secret>@127.0.0.1:30000"
     assert {r["ts"] for r in rows["config"] if r["origin"] == "incident_bundle"} == {1796011162.0}
 
 

@@ -48,9 +48,9 @@ def config_of(text: str | bytes) -> tuple[dict[str, str], dict[str, Any]]:
 def test_shell() -> None:
     config, server = config_of(SHELL)
     assert config == {
-        "env.SGLANG_REQ_WAITING_TIMEOUT": "30", "env.HF_TOKEN": "<redacted>", "env.CUDA_VISIBLE_DEVICES": "0",
+        "env.SGLANG_REQ_WAITING_TIMEOUT": "30", "env.HF_TOKEN": "<secret>", "env.CUDA_VISIBLE_DEVICES": "0",
         "model_path": "/models/m", "tp_size": "8", "chunked_prefill_size": "-1", "page_size": "64",
-        "enable_metrics": "true", "disaggregation_mode": "decode", "api_key": "<redacted>",
+        "enable_metrics": "true", "disaggregation_mode": "decode", "api_key": "<secret>",
         "cuda_graph_bs": '["1", "2", "4"]',
     }  # fmt: skip
     assert (server["engine"], server["role"], server["tp_size"], server["page_size"], server["line"]) == (

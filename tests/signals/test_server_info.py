@@ -58,8 +58,8 @@ def test_secrets_never_leave() -> None:
     _, tables = tables_of(json.dumps(INFO))
     assert "very-secret" not in json.dumps(tables)
     config = keys(tables)
-    assert (config["api_key"], config["admin_api_key"]) == ("<redacted>", "null")
-    assert config["launch_command"] == "--model-path /models/m --api-key <redacted> --tp 8"
+    assert (config["api_key"], config["admin_api_key"]) == ("<secret>", "null")
+    assert config["launch_command"] == "--model-path /models/m --api-key <secret> --tp 8"
 
 
 def test_only_changes_are_repeated() -> None:

@@ -14,7 +14,7 @@ from ridgeline.bundle.derive import DERIVED_SQL
 from ridgeline.bundle.keys import find_members
 from ridgeline.bundle.link import link
 from ridgeline.bundle.precedence import AGREE, FINISHING, STAGE_COLUMNS, order_for
-from ridgeline.bundle.raw import literal, parquet
+from ridgeline.bundle.raw import STORED, literal, parquet
 from ridgeline.model.tables import REQUEST
 
 EARLIEST_TS: Final = 631152000.0  # 1990-01-01
@@ -94,7 +94,7 @@ def merge(con: duckdb.DuckDBPyConnection, anchors_s: Mapping[str, float], out: P
     if out is None:
         con.execute(f"CREATE TABLE requests AS {select}")
     else:
-        con.execute(f"COPY ({select}) TO {literal(str(out))} (FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 1)")
+        con.execute(f"COPY ({select}) TO {literal(str(out))} ({STORED})")
         con.execute(f"CREATE VIEW requests AS SELECT * FROM {parquet([out])}")
 
 

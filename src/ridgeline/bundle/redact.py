@@ -14,11 +14,15 @@ from typing import Final
 
 import duckdb
 
+from ridgeline.bundle.prose import own_words, quiet, without_quotes
 from ridgeline.model.errors import InputError
+from ridgeline.signals.secrets import SECRET_KEY, scrubbed
 
 KEY_BYTES: Final = 32
 HASH_CHARS: Final = 24
+SHORT_CHARS: Final = 12
 PREFIX: Final = "h:"
+FUNCTIONS: Final = ("clean_text", "clean_message", "clean_quotes")
 
 # Columns whose values are hashed in a stored bundle.
 HASHED: Final[dict[str, tuple[str, ...]]] = {
@@ -36,6 +40,14 @@ HASHED: Final[dict[str, tuple[str, ...]]] = {
     "prompts": ("rid", "neighbour", "namespace"),
     "spans": ("rid", "trace_id"),
 }
+# Messages of errors, and the kinds of event whose lines are such: they may quote what a caller sent.
+MESSAGES: Final[dict[str, tuple[str, ...]]] = {
+    "records": ("abort_message",),
+    "requests": ("abort_message",),
+    "spans": ("status",),
+}
+MESSAGE_KINDS: Final = ("abort", "request-error")
+QUOTING: Final[dict[str, tuple[str, ...]]] = {"events": ("text", "template"), "unread": ("text", "template")}
 # Columns of free text: secrets and prompts are cut out, the row's own id replaced.
 TEXT: Final[dict[str, tuple[str, ...]]] = {
     "unread": ("text", "template"),
@@ -49,36 +61,6 @@ TEXT: Final[dict[str, tuple[str, ...]]] = {
     "scrapes": ("endpoint", "error"),
     "series": ("labels",),
 }
-# `*` stands for digits in templates, which are made before anything is cut out.
-_SECRETS: Final = (
-    # A token has a digit or padding in it; "bearer of" and "basic setup" have not.
-    (re.compile(r"(?i)\b(bearer|basic)[ \t]+(?=[^\s\"']*[0-9=*])[A-Za-z0-9._~+/=*-]{8,}"), r"\1 <secret>"),
-    (re.compile(r"\b(?:hf|sk|pk|rk|ghp|gho|ghs|ghu|glpat|xox[abprs])[_-][A-Za-z0-9._*-]{12,}"), "<secret>"),
-    (re.compile(r"\b(?:(?:AKIA|ASIA)[0-9A-Z*]{12,}|AIza[\w*-]{20,}|eyJ[\w*-]{8,}\.[\w*-]+(?:\.[\w*-]+)?)"), "<secret>"),
-    (re.compile(r"(://[^\s:/@'\"]*):[^\s@/'\"]+@"), r"\1:<secret>@"),
-    # An address without its scheme, as a scrape's instance.
-    (re.compile(r"((?:^|[\s\"'])[\w.-]+):[^\s:@/'\"]+@(?=[\w.-]+:\d)"), r"\1:<secret>@"),
-    (
-        re.compile(
-            r"(?i)((?:api[_-]?key|secret|password|passwd|access[_-]?key|auth[_-]?token|access[_-]?token|hf[_-]?token"
-            r"|admin[_-]?key|authorization|cookie)(?P<end>\\*[\"'])?[ \t]*[:=][ \t]*)"
-            r"(?:(?P<quote>\\*\")[^\"\n]*?(?P=quote)|(?P<single>')[^'\n]*'"
-            r"|(?!None\b|null\b|False\b|True\b|\\*[\"']|<secret>)[^\s,;)}\]&\"'\\]+(?:;[ ]?[\w.-]+=[^\s;\"'\\]+)*)"
-        ),
-        r"\1\g<quote>\g<single><secret>\g<quote>\g<single>",
-    ),
-    # A flag with its value behind a blank.
-    (
-        re.compile(
-            r"(?i)(--[\w-]*(?:api[_-]key|secret|password|passwd|access[_-]key|admin[_-]key|(?<!max-)(?<!chat-)token)"
-            r"[ \t]+)"
-            r"(?!-|<secret>)(?:\"[^\"\n]*\"|'[^'\n]*'|[^\s\"',;)}\]]+)"
-        ),
-        r"\1<secret>",
-    ),
-)
-# Launch arguments that are secrets whatever they look like; the same words as SQL's `regexp_matches` reads them.
-SECRET_KEY: Final = r"(?i)(api_?key|secret|passw|admin_?key|(auth|hf)_?token|access_?(token|key)|authorization|cookie)"
 # Settings whose values are people's words or names, whatever server adds them.
 WORDS_KEY: Final = r"(?i)(^|[._])(last_)?(text|prompt|content|query|output|input|messages?)$"
 NAME_KEY: Final = r"(?i)(^|[._])(user|user_?name|user_id|enduser|email)$"
@@ -94,8 +76,9 @@ HIDE_LIST_SQL: Final = """
 """
 # Only a text with one of these in it goes through Python; every pattern here needs at least one.
 MAY_HOLD: Final = (
-    r"(?i)bearer|basic|(hf|sk|pk|rk|gh[psou]|glpat|xox[abprs])[_-]|akia|asia|aiza|eyj|:[^\s]*@|api[_-]?key|secret|passw"
-    r"|access[_-]?key|[_-]token|authoriz|admin[_-]?key|cookie|(text|prompt|content|input|outputs?|query|stop)[^:=]{0,24}[:=\x22\x27]"
+    r"(?i)bearer|basic|(hf|sk|pk|rk|gh[oprsu]|glpat|xox[abprs])[_-]|akia|asia|aiza|eyj|private key|:[^\s]*@|api[_-]?key"
+    r"|secret|passw|access[_-]?key|[_-]token|authoriz|admin[_-]?key|cookie"
+    r"|(text|prompt|content|message|detail|reason|error|input|outputs?|query|stop)[^:=]{0,24}[:=\x22\x27]"
     r"|\b(end)?user|\brid\b|\breq(uest)? |session_id|routing_key|\d,[ \t]*\d+,"
 )
 SCRUB_SQL: Final = f"CASE WHEN regexp_matches(TEXT, '{MAY_HOLD}') THEN clean_text(TEXT) ELSE TEXT END"
@@ -127,6 +110,10 @@ _PROMPTS: Final = re.compile(
 )
 # A prompt said without quotes, to the end of its line.
 _SAID: Final = re.compile(r"(?i)(\bprompt(?: (?:was|is|text))?: )(?![\"'<\\{\[])((?:[^\s\"\\]+ ){3,}[^\n\"\\]+)")
+# What an error said, in a record or a log line.
+_REASONS: Final = re.compile(
+    r"""(?i)(\b(?:message|detail|reason|error)["']?[ \t]*[:=][ \t]*)(["'])((?:\\.|(?!\2)[^\\\n]){12,})(?:\2|$)"""
+)
 # Who asked, and which request, where a line says it beside its own columns.
 _NAMES: Final = (
     re.compile(
@@ -190,13 +177,6 @@ def hashed(text: str, key: bytes) -> str:
     return f"{front}{PREFIX}{digest[:HASH_CHARS]}"
 
 
-def scrubbed(text: str) -> str:
-    """Free text without secrets: bearer tokens, API keys, passwords in URLs and in key=value pairs."""
-    for pattern, instead in _SECRETS:
-        text = pattern.sub(instead, text)
-    return text
-
-
 def without_prompts(text: str) -> str:
     """Free text without quoted prompts, outputs and token id lists; their length stays."""
 
@@ -218,6 +198,12 @@ def without_prompts(text: str) -> str:
             else (f"{match.group(1)}[{quote}<{len(match.group(2))} characters>{quote}]")
         )
 
+    def foreign(match: re.Match[str]) -> str:
+        if own_words(match.group(3)):
+            return match.group(0)
+        return f"{match.group(1)}{match.group(2)}<{len(match.group(3))} characters>{match.group(2)}"
+
+    text = _REASONS.sub(foreign, text)
     text = _SPANS.sub(emptied, _LISTS.sub(listed, text))
     text = _SAID.sub(emptied, text)
     return _TOKENS.sub("<token ids>", _PROMPTS.sub(shortened, text))
@@ -240,7 +226,14 @@ def install(con: duckdb.DuckDBPyConnection, key: bytes | None) -> None:
     def clean(text: str) -> str:
         return scrubbed(text) if key is None else without_names(without_prompts(scrubbed(text)), key)
 
-    con.create_function("clean_text", clean, ["VARCHAR"], "VARCHAR")
+    def message(text: str) -> str:
+        return text if key is None else quiet(text, lambda hidden: hashed(hidden, key)[: len(PREFIX) + SHORT_CHARS])
+
+    def quoting(text: str) -> str:
+        return text if key is None else without_quotes(text)
+
+    for name, function in zip(FUNCTIONS, (clean, message, quoting), strict=True):
+        con.create_function(name, function, ["VARCHAR"], "VARCHAR")
     macros(con, key)
 
 
@@ -258,8 +251,9 @@ def macros(con: duckdb.DuckDBPyConnection, key: bytes | None) -> None:
 
 
 def uninstall(con: duckdb.DuckDBPyConnection) -> None:
-    """Take the function of `install` away, so that it can be made anew with another key."""
-    con.remove_function("clean_text")
+    """Take the functions of `install` away, so that they can be made anew with another key."""
+    for name in FUNCTIONS:
+        con.remove_function(name)
 
 
 def redacted_sql(table: str, columns: Sequence[str]) -> str:
@@ -274,9 +268,24 @@ def redacted_sql(table: str, columns: Sequence[str]) -> str:
         elif table == "prompts" and name == "hashes":
             parts.append('hide_list("hashes") AS "hashes"')
         elif name in TEXT.get(table, ()):
-            parts.append(f'CASE WHEN "{name}" IS NOT NULL THEN scrub("{name}", {rid}) END AS "{name}"')
+            parts.append(_text_sql(table, name, rid))
         elif table == "request_attrs" and name == "value":
             parts.append(ATTR_SQL)
         else:
             parts.append(f'"{name}"')
     return ", ".join(parts)
+
+
+def _text_sql(table: str, name: str, rid: str) -> str:
+    scrub = f'scrub("{name}", {rid})'
+    if name in MESSAGES.get(table, ()):
+        scrub = f"clean_message({scrub})"
+    elif name in QUOTING.get(table, ()):
+        quotes = f"CASE WHEN regexp_matches(\"{name}\", '[\"''`]') THEN clean_quotes({scrub}) ELSE {scrub} END"
+        kinds = "', '".join(MESSAGE_KINDS)
+        scrub = (
+            quotes
+            if table != "events"
+            else f"CASE WHEN kind IN ('{kinds}') THEN clean_message({scrub}) ELSE {quotes} END"
+        )
+    return f'CASE WHEN "{name}" IS NOT NULL THEN {scrub} END AS "{name}"'

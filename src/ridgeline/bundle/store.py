@@ -13,7 +13,7 @@ from ridgeline import __version__
 from ridgeline.bundle.cite import lines_of
 from ridgeline.bundle.find import BUNDLE_SCHEMA, MANIFEST
 from ridgeline.bundle.place import placed
-from ridgeline.bundle.raw import literal
+from ridgeline.bundle.raw import STORED, literal
 from ridgeline.bundle.readin import Source
 from ridgeline.bundle.redact import (
     install,
@@ -21,20 +21,17 @@ from ridgeline.bundle.redact import (
     load_key,
     macros,
     redacted_sql,
-    scrubbed,
     uninstall,
     without_prompts,
 )
 from ridgeline.bundle.view import View
 from ridgeline.model.errors import InputError
 from ridgeline.model.tables import TABLES
+from ridgeline.signals.secrets import scrubbed
 from ridgeline.signals.stream import Blob
 
 ORDER: Final[dict[str, str]] = {"sources": "source", "requests": "request", "request_attrs": "source, line, name"}
 WIDEST: Final = "records"
-# Ids are all different: a dictionary of them is built, outgrown and thrown away unless it is given up early. The second
-# version's encodings of numbers and lengths are smaller and cheaper (a quarter and a tenth).
-STORED: Final = "FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 1, DICTIONARY_SIZE_LIMIT 1000, PARQUET_VERSION v2"
 PARTED: Final = f"{STORED}, ROW_GROUPS_PER_FILE 8, FILENAME_PATTERN 'part-{{i}}'"
 LONG: Final = frozenset(
     ("records", "requests", "request_attrs", "stages", "batches", "samples", "histograms", "events")

@@ -121,7 +121,7 @@ def convert(
 
 
 def _safe(text: str) -> str:
-    from ridgeline.bundle.redact import scrubbed
+    from ridgeline.signals.secrets import scrubbed
 
     return scrubbed(text)  # what a server answered may quote the key that it was given
 

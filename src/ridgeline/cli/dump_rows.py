@@ -86,7 +86,8 @@ def _parquet(rows: Sequence[dict[str, Any]], path: Path) -> None:
 
 
 def _row(dump: Dump, r: DumpedRequest, key: bytes | None) -> dict[str, Any]:
-    from ridgeline.bundle.redact import hashed, scrubbed, without_names, without_prompts
+    from ridgeline.bundle.redact import hashed, without_names, without_prompts
+    from ridgeline.signals.secrets import scrubbed
 
     def name(value: str | None) -> str | None:
         return value if key is None or value is None else hashed(value, key)

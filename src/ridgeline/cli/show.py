@@ -98,7 +98,8 @@ def _raw(
 ) -> Iterator[tuple[str, int | None, str]]:
     """(shown path, line number, text) of the cited lines, read back from where they came; None: no line to show."""
     from ridgeline.bundle.cite import lines_of, parse
-    from ridgeline.bundle.redact import scrubbed, without_prompts
+    from ridgeline.bundle.redact import without_prompts
+    from ridgeline.signals.secrets import scrubbed
 
     blobs = _blobs(arguments, {parse(c)[0] for c in citations})
     left = most

@@ -106,7 +106,8 @@ def said(view: "View", format: Format) -> str:
 
 def unread_said(view: "View", format: Format) -> str:
     """Every unread line, safe to print and without secrets and prompts; equal ones once, with how many there are."""
-    from ridgeline.bundle.redact import scrubbed, without_prompts
+    from ridgeline.bundle.redact import without_prompts
+    from ridgeline.signals.secrets import scrubbed
 
     rows = [(*rest, text and without_prompts(scrubbed(text))) for *rest, text in view.query(UNREAD_SQL)]
     if format == "json":

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from ridgeline.bundle.redact import scrubbed
-from ridgeline.signals.secrets import clean, clean_text
+from ridgeline.signals.secrets import clean, clean_text, scrubbed
 
 
 def without_secrets(body: bytes) -> bytes:

@@ -2,7 +2,7 @@
 
 SIGNALS §7.2. The first answer gives every key; later ones only what changed since. Keys under `internal_states` are
 per DP rank and are given where they differ from the top level. `pool_tokens` and `max_running` are those of one DP
-rank. Secrets are `<redacted>`.
+rank. Secrets are `<secret>`.
 """
 
 import hashlib

@@ -1,7 +1,7 @@
 """Settings as text: the rows of `config`, and the columns of `servers` that follow from them.
 
 Text is as in every reader of settings: strings bare, everything else JSON (`true`, `null`, `[1, 2]`). Secrets are
-`<redacted>`.
+`<secret>`.
 """
 
 import json

@@ -51,7 +51,7 @@ def test_rows_of_a_crash_dump() -> None:
 def test_secrets_do_not_become_settings() -> None:
     _, tables = tables_of(dump([entry()], "0.5.9", crash=True))
     (key,) = [row for row in tables["config"] if row["key"] == "api_key"]
-    assert key["value"] == "<redacted>"
+    assert key["value"] == "<secret>"
     assert "very-secret" not in json.dumps(tables)
 
 

@@ -21,7 +21,7 @@ def test_both_forms_give_the_same_kind_of_rows() -> None:
         reading, tables = log(f"[2026-11-30 03:36:40] server_args={text}\n")
         config = {row["key"]: row["value"] for row in tables["config"]}
         assert config["tp_size"] == "2"
-        assert config["api_key"] == "<redacted>"
+        assert config["api_key"] == "<secret>"
         assert all("verysecret" not in str(row) for rows in tables.values() for row in rows)
         (server,) = tables["servers"]
         assert (server["role"], server["tp_size"], server["engine"]) == (role, 2, "sglang")

@@ -1,6 +1,6 @@
 """SGLang's `server_args=…` line → launch arguments: `ServerArgs(k=v, …)` up to 0.5.9, a dict's repr in 0.5.23.
 
-Values come out as in every reader of settings (`settings`): strings bare, the rest JSON, secrets `<redacted>`.
+Values come out as in every reader of settings (`settings`): strings bare, the rest JSON, secrets `<secret>`.
 """
 
 import ast
