@@ -2,6 +2,8 @@
 
 from typing import Any, Final
 
+import numpy as np
+
 from ridgeline.lab.case import Case, names
 from ridgeline.lab.emit.meta import hash_text
 from ridgeline.lab.emit.model import VLLM_VERSION, Server
@@ -90,7 +92,13 @@ def segment_ids(segment: int, tokens: int) -> list[int]:
     """The token ids of a segment: the same for the same segment, unlike any other's."""
     step = 2 * (segment * 2_654_435_761 % 60_000) + 1
     start = segment * 40_503 % VOCABULARY
-    return [256 + (start + step * k) % VOCABULARY for k in range(tokens)]
+    ids: list[int] = (256 + (start + step * np.arange(tokens, dtype=np.int64)) % VOCABULARY).tolist()
+    return ids
+
+
+def output_ids(serial: int, tokens: int) -> tuple[int, ...]:
+    """The token ids of an answer."""
+    return tuple((256 + (serial + 31 * np.arange(tokens, dtype=np.int64)) % VOCABULARY).tolist())
 
 
 def input_ids(tenant: int, prefix: int, unique: int, drift: int, index: int) -> tuple[int, ...]:

@@ -191,7 +191,7 @@ def client_lines(ran: Ran, servers: list[list[Seen]], view: Felt) -> list[str]:
                 else min(HORIZON_S, ran.path.sent_s[i] + 300)
             )
         )
-        gaps: tuple[float, ...] = ()
+        gaps: list[float] = []
         if b is not None and r.stream and r.prefill_done_ts is not None and r.completed_ts is not None:
             t = steps[id(b)][r.rank or 0]
             lo, hi = r.prefill_done_ts - case.base_ts, r.completed_ts - case.base_ts
@@ -199,7 +199,7 @@ def client_lines(ran: Ran, servers: list[list[Seen]], view: Felt) -> list[str]:
             mine = np.sort(after_stalls(mine, windows))
             if slow and bool(ran.rows["affected"][i]) and ran.path.sent_s[i] >= case.onset_s:
                 mine = np.maximum(mine, lo + slow * np.arange(1, len(mine) + 1))
-            gaps = tuple(float(g) for g in np.diff(mine, prepend=lo) * 1e3)
+            gaps = (np.diff(mine, prepend=lo) * 1e3).tolist()
         first = view.first_s[i]
         first_ts = case.base_ts + float(first) if first == first and error is None else None
         out.append(

@@ -16,6 +16,7 @@ from ridgeline.lab.people import (
     adapter_names,
     extra_keys,
     input_ids,
+    output_ids,
     rid_of,
     schema_text,
     server_of,
@@ -216,9 +217,7 @@ def build_requests(
                 extra_key=extras[int(rows["space"][i])] or None,
                 modality="image" if rows["image"][i] else None,
                 input_ids=tokens,
-                output_ids=tuple(256 + (int(rows["serial"][i]) + 31 * j) % 128_000 for j in range(gen))
-                if ids
-                else None,
+                output_ids=output_ids(int(rows["serial"][i]), gen) if ids else None,
                 storage_wait_s=float(rows["storage_us"][i]) / 1e6 if started else 0.0,
                 storage_tokens=storage if started else 0,
                 accept_length=accept,

@@ -1,6 +1,7 @@
 """The client's own record of a request, one JSON object per line."""
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 from ridgeline.lab.emit.model import Request
@@ -12,7 +13,7 @@ def client_line(
     send_ts: float,
     first_ts: float | None,
     end_ts: float,
-    gaps_ms: tuple[float, ...],
+    gaps_ms: Sequence[float],
     error: str | None,
 ) -> str:
     """What the client measured: when it meant to send, sent, saw the first piece, and the end."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 Labels = tuple[tuple[str, str], ...]
 """Label pairs sorted by name."""
@@ -46,14 +47,19 @@ def braces(labels: Iterable[tuple[str, str]]) -> str:
     return "{" + inside + "}" if inside else ""
 
 
+@lru_cache(maxsize=4096)
+def bucket_heads(name: str, labels: Labels, bounds: tuple[float, ...]) -> tuple[str, ...]:
+    """What stands before the value of each bucket; the same at every scrape."""
+    return tuple(f"{name}_bucket{braces(sorted((*labels, ('le', number(b)))))} " for b in (*bounds, float("inf")))
+
+
 def histogram_lines(name: str, labels: Labels, h: Histogram, bounds: Sequence[float]) -> list[str]:
     """Sum, cumulative buckets, count (the multi-process collector's order)."""
     lines = [f"{name}_sum{braces(labels)} {number(h.total)}"]
     running = 0
-    for bound, count in zip((*bounds, float("inf")), h.counts, strict=True):
+    for head, count in zip(bucket_heads(name, labels, tuple(bounds)), h.counts, strict=True):
         running += count
-        le = number(bound)
-        lines.append(f"{name}_bucket{braces(sorted((*labels, ('le', le))))} {number(running)}")
+        lines.append(head + number(running))
     lines.append(f"{name}_count{braces(labels)} {number(running)}")
     return lines
 

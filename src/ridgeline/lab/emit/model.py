@@ -1,6 +1,7 @@
 """Frozen records of what a server shows; the emitters turn them into lines. Times are wall seconds, UTC."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final
 
 VERSIONS: Final = ("0.5.3", "0.5.9", "0.5.23")
@@ -32,7 +33,7 @@ class Server:
     decode_log_interval: int
     args: tuple[tuple[str, Any], ...] = ()
 
-    @property
+    @cached_property
     def at(self) -> int:
         """Place of the version in `VERSIONS`."""
         return VERSIONS.index(self.version)
