@@ -7,7 +7,8 @@ from typing import Final
 from ridgeline.causes.sign import helps, hint, must, never
 from ridgeline.model.cause import Cause, Remedy, Twin
 
-QUEUED: Final = must("queued", "is", True)
+QUEUED: Final = must("pool_queue", "is", True)
+STORM: Final = 2  # put back for each minute: more than now and then
 RAISE: Final = Remedy(
     "fix",
     "give the pool more of the device: raise its share",
@@ -24,13 +25,13 @@ CAUSES: Final = (
         differs="The pool is full and hardly anyone is put back; with retractions it is a storm.",
         required=(QUEUED, must("pool_full", "is", True)),
         supporting=(
-            helps("retractions_per_min", "<", 4),
+            helps("retractions_per_min", "<", STORM),
             helps("slice_share", ">=", 0.3, part="queue"),
             helps("slack_share", "<", 0.3, usage_below=0.8),
             helps("usage_when_queued", ">=", 0.9),
         ),
         absent=(
-            never("retractions_per_min", ">=", 4),
+            never("retractions_per_min", ">=", STORM),
             never("stands_still", "is", True),
             never("free_places", ">=", 0.3),
         ),
@@ -63,7 +64,7 @@ CAUSES: Final = (
         id="memory.retraction-storm",
         looks_like="Running requests are put back again and again and computed anew.",
         differs="The pool not only is full: work already done is thrown away.",
-        required=(must("retractions", ">=", 2), must("retractions_per_min", ">=", 4)),
+        required=(must("retractions", ">=", 2), must("retractions_per_min", ">=", STORM)),
         supporting=(
             helps("usage", ">=", 0.9, stat="peak"),
             helps("queue_pressure", ">=", 0.2),
@@ -73,7 +74,7 @@ CAUSES: Final = (
             never("unlimited_outputs", ">=", 0.3),
             never("stands_still", "is", True),
         ),
-        twins=(Twin("memory.saturation", must("retractions_per_min", ">=", 4)),),
+        twins=(Twin("memory.saturation", must("retractions_per_min", ">=", STORM)),),
         explains=(
             "memory.saturation",
             "queue.burst",
@@ -261,8 +262,8 @@ CAUSES: Final = (
         looks_like="The pool is so small that a handful of requests fills it.",
         differs="Not the load but the size of the pool is out of proportion.",
         required=(QUEUED, must("pool_full", "is", True), must("pool_too_small", "is", True)),
-        supporting=(helps("retractions_per_min", "<", 4),),
-        absent=(never("stands_still", "is", True), never("retractions_per_min", ">=", 4)),
+        supporting=(helps("retractions_per_min", "<", STORM),),
+        absent=(never("stands_still", "is", True), never("retractions_per_min", ">=", STORM)),
         twins=(Twin("memory.saturation", must("pool_too_small", "is", True)),),
         explains=(
             "memory.saturation",

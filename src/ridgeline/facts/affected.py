@@ -23,6 +23,7 @@ FEWEST_HIT: Final = 8
 COVERAGE: Final = 0.6  # of those hit must lie in a class that is named
 TIMES_THE_REST: Final = 3.0  # as often hit as everybody else, at least
 SAME: Final = 0.9  # classes that overlap by this much are the same requests under another name
+MANY_TOGETHER: Final = 4  # values of one attribute that may be named together
 MANY_VALUES: Final = 200  # an attribute with more values is looked at by its most frequent ones
 LONGER: Final = (0.5, 0.75, 0.9, 0.97)  # quantiles of prompt lengths that are tried as the lower edge of a band
 ATTRIBUTES: Final = (
@@ -107,7 +108,7 @@ def _named(table: pa.Table, hit: Flags, who: str, attributes: Sequence[str]) -> 
     lengths = pc.cast(table["prompt_tokens"], pa.float64()).to_numpy(zero_copy_only=False)
     octaves = np.where(np.isnan(lengths), -1, np.round(np.log2(np.maximum(np.nan_to_num(lengths), 1)))).astype(int)
     scored: list[tuple[float, str, str, Flags]] = []
-    for name, text, mask in _candidates(table, lengths, attributes):
+    for name, text, mask in _candidates(table, lengths, hit, attributes):
         own = name != "prompt_tokens" and who in SLOW
         if (score := _score(mask, hit, octaves if own else None)) is not None:
             scored.append((score, name, text, mask))
@@ -126,7 +127,7 @@ def _named(table: pa.Table, hit: Flags, who: str, attributes: Sequence[str]) -> 
 
 
 def _candidates(
-    table: pa.Table, lengths: np.ndarray[Any, np.dtype[np.float64]], attributes: Sequence[str]
+    table: pa.Table, lengths: np.ndarray[Any, np.dtype[np.float64]], hit: Flags, attributes: Sequence[str]
 ) -> Iterator[tuple[str, str, Flags]]:
     for attribute in attributes:
         column = pc.cast(table[attribute], pa.string()).combine_chunks()
@@ -136,9 +137,14 @@ def _candidates(
         if not known:
             continue
         counts = np.bincount(codes[codes >= 0], minlength=len(known))
+        hits = np.bincount(codes[(codes >= 0) & hit], minlength=len(known))
         for code in np.argsort(-counts, kind="stable")[:MANY_VALUES].tolist():
             if str(known[code]) not in ("", "false"):
                 yield attribute, str(known[code]), codes == code
+        # Several values may be hit alike: those most of whose requests are, together.
+        alike = [c for c in range(len(known)) if hits[c] >= 5 and hits[c] >= 0.5 * counts[c]]
+        if 1 < len(alike) <= MANY_TOGETHER:
+            yield attribute, ", ".join(sorted(str(known[c]) for c in alike)), np.isin(codes, alike)
     told = lengths[~np.isnan(lengths)]
     for edge in sorted({float(np.quantile(told, q)) for q in LONGER}) if told.size else ():
         yield "prompt_tokens", f"> {edge:g}", np.nan_to_num(lengths) > edge

@@ -20,7 +20,8 @@ WITH rows AS (
     SELECT finish_reason = 'stop' AND completion_tokens <= 2 AND coalesce(max_new_tokens, 1000) > 2 AS short,
         completion_tokens, [
             'lora=' || lora, 'client=' || client, 'endpoint=' || endpoint, 'modality=' || modality,
-            'routing_key=' || routing_key, 'schema_set=' || schema_set, 'dp_rank=' || dp_rank, 'all'
+            'routing_key=' || routing_key, CASE WHEN schema_set THEN 'schema_set=true' END,
+            'dp_rank=' || dp_rank, 'all'
         ] AS classes, source, line
     FROM asks
     WHERE finish_reason IN ('stop', 'length') AND completion_tokens > 0 AND NOT coalesce(probe, false)
@@ -35,7 +36,7 @@ whole AS (SELECT count(*) AS n, count(*) FILTER (WHERE short) AS hits FROM rows)
 -- The class that holds the most of the short ones among those that are mostly short; else all.
 best AS (
     SELECT class, n, hits FROM classes WHERE hits >= 5
-    ORDER BY hits >= 0.5 * n DESC, hits DESC, n, class LIMIT 1
+    ORDER BY hits >= 0.8 * n DESC, hits >= 0.5 * n DESC, hits DESC, n, class LIMIT 1
 )
 SELECT w.n, w.hits, b.class, b.n, b.hits, (SELECT median(completion_tokens) FROM rows WHERE NOT short) AS usual,
     (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)

@@ -48,7 +48,9 @@ def scope_of(j: Judgement, book: Book) -> tuple[Scope, tuple[Fact, ...]]:
     out = places(j.cause.scope_by, servers, j.facts("required"), j.facts("supporting"))
     known = dict(out)
     classes, facts = hit(book, WHO.get(j.cause.id, WHO.get(j.cause.layer, SLOW)))
-    return tuple(sorted({**dict(classes), **known}.items())), facts
+    # A class may hold more values than the one that a sign names; a place that a sign names stays.
+    more = {name: values for name, values in classes if name not in known or set(known[name]) <= set(values)}
+    return tuple(sorted({**known, **more}.items())), facts
 
 
 def hit(book: Book, who: Sequence[str] = SLOW) -> tuple[Scope, tuple[Fact, ...]]:
@@ -57,7 +59,8 @@ def hit(book: Book, who: Sequence[str] = SLOW) -> tuple[Scope, tuple[Fact, ...]]
         fact = book.ask("affected", who=measure)
         if fact.value:
             told = dict(fact.statement.figures)
-            return tuple((name, (str(told[f"in_{name}"]),)) for name in str(told["names"]).split()), (fact,)
+            names = str(told["names"]).split()
+            return tuple((name, tuple(str(told[f"in_{name}"]).split(", "))) for name in names), (fact,)
     return (), ()
 
 

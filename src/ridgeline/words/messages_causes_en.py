@@ -92,8 +92,8 @@ CAUSES: Final[dict[str, str]] = {
     ),
     "cause.decode.token-stall": "Requests stay in the batch and get no tokens for seconds at a time.",
     "cause.memory.saturation": (
-        "The pool is {usage_when_queued__usage:.0%} full while {queued__waiting:#request} wait beside "
-        "{queued__busy:.3g} running."
+        "The pool is {usage_when_queued__usage:.0%} full while {pool_queue__waiting:#request} wait beside "
+        "{pool_queue__busy:.3g} running."
     ),
     "cause.memory.retraction-storm": (
         "{retractions__value:#request was|requests were} put back (retracted, or preempted in vLLM's word) and "
@@ -122,7 +122,7 @@ CAUSES: Final[dict[str, str]] = {
     ),
     "cause.memory.pool-misconfigured": (
         "The pool holds only {pool_too_small__pool} tokens ({pool_too_small__basis})[[; it is "
-        "{pool_full__usage:.0%} full]] while {queued__waiting:#request} wait beside {queued__busy:.3g} running."
+        "{pool_full__usage:.0%} full]] while {pool_queue__waiting:#request} wait beside {pool_queue__busy:.3g} running."
     ),
     "cause.cache.flushed": (
         "Only {change_hit_ratio__now:.0%} of prompt tokens hit, {change_hit_ratio__then:.0%} before: the cache "

@@ -84,7 +84,7 @@ CAUSES: Final[dict[str, str]] = {
     ),
     "cause.decode.token-stall": "请求留在 batch 中，却每次都有数秒得不到 token。",
     "cause.memory.saturation": (
-        "KV 池使用率 {usage_when_queued__usage:.0%}，{queued__waiting} 个请求在排队，{queued__busy:.3g} 个在运行。"
+        "KV 池使用率 {usage_when_queued__usage:.0%}，{pool_queue__waiting} 个请求在排队，{pool_queue__busy:.3g} 个在运行。"
     ),
     "cause.memory.retraction-storm": (
         "{retractions__value} 个请求被放回队列（retract，vLLM 称为抢占）并重新计算"
@@ -108,7 +108,7 @@ CAUSES: Final[dict[str, str]] = {
     ),
     "cause.memory.pool-misconfigured": (
         "KV 池只有 {pool_too_small__pool} 个 token（{pool_too_small__basis:phrase}）"
-        "[[；使用率 {pool_full__usage:.0%}]]，{queued__waiting} 个请求在排队，{queued__busy:.3g} 个在运行。"
+        "[[；使用率 {pool_full__usage:.0%}]]，{pool_queue__waiting} 个请求在排队，{pool_queue__busy:.3g} 个在运行。"
     ),
     "cause.cache.flushed": (
         "prompt token 的命中率只有 {change_hit_ratio__now:.0%}，之前为 {change_hit_ratio__then:.0%}："

@@ -19,6 +19,7 @@ QUEUE: Final[dict[str, str]] = {
     "waiting_share.zero": "{n} 个负载采样点上都没有请求排队",
     "queue_pressure": QUEUED_OF,
     "queue_pressure.none": "{n} 个负载采样点上都没有请求排队",
+    "pool_queue.felt": "KV 池已满时，每二十个请求中有一个等待 {seconds:.3g} s 以上；等待占较慢请求 TTFT 的 {share:.0%}",
     "queued.felt": "最慢的十分之一的请求等待 {seconds:.3g} s 以上；等待占较慢请求 TTFT 的 {share:.0%}",
     "queued.chunks": (
         "prefill batch 已满（{budget:g} 个 token 中用了 {typical:g} 个），{share:.0%} 的时间里有请求在等下一个 batch"

@@ -1,0 +1,33 @@
+"""Waiting for room in the KV pool: a queue that users feel although it stands only for a part of the time."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ridgeline.bundle.view import View
+from ridgeline.facts.backlog import queued
+from ridgeline.facts.make import restated
+from ridgeline.facts.queue import pool_full, waiting_share
+from ridgeline.facts.requests import seconds, slice_share
+from ridgeline.model.fact import Fact
+
+STOOD: Final = 0.05  # of the time somebody waits
+PART: Final = 0.3  # of the slower starts' TTFT is wait
+FELT_S: Final = 1.0  # what one request in twenty waits
+
+
+def pool_queue(view: View) -> Fact:
+    """Whether requests wait, in a way that users feel, for room in the pool.
+
+    A pool that is full only at times holds up those that come then: where a queue stands only beside a full pool, a
+    third of the slower starts' time is wait and one request in twenty waits a second, they do.
+    """
+    stands = queued(view)
+    if stands.value is not False:
+        return stands
+    full, stood = pool_full(view), waiting_share(view)
+    share, wait = slice_share(view, "queue"), seconds(view, "queue_s", 0.95)
+    if not full.value or (stood.value or 0) < STOOD or (share.value or 0) < PART or (wait.value or 0) < FELT_S:
+        return stands
+    told = dict(stands.statement.figures)
+    return restated(wait, True, "", "pool_queue.felt", share=share.value, waiting=told["waiting"], busy=told["busy"])
