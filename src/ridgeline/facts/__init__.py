@@ -37,6 +37,7 @@ from ridgeline.facts import (
     reuse,
     slow_rank,
     streams,
+    way_back,
 )
 from ridgeline.facts.points import ready
 from ridgeline.model.fact import Fact, Statement
@@ -143,6 +144,7 @@ MEASURES: Final[dict[str, Callable[..., Fact]]] = {
     "arrival_skew": ranks.arrival_skew,
     "top_key_share": ranks.top_key_share,
     "snapshot_age_s": ranks.snapshot_age_s,
+    "itl_over_step": way_back.itl_over_step,
     "gateway_skew": gateway.gateway_skew,
     "pick_skew": gateway.pick_skew,
     "idle_places": ranks.idle_places,

@@ -22,12 +22,14 @@ from ridgeline.model.fact import Fact, Statement
 ENOUGH_POINTS: Final = 5
 ENOUGH_RATES: Final = 3
 AMPLE_POINTS: Final = 60  # fewer load points are too few for a change to have shown
+LATE_TOKENS: Final = 2.0  # times the engine's own gap between tokens at the client
 # Layer, measure, from which value on: whatever the cause, that is where the trouble shows.
 POINTERS: Final = (
     ("disagg", "transfer_failures", 1),
     ("routing", "idle_places", 0.3),
     ("routing", "gateway_skew", 0.3),
     ("routing", "pick_skew", 2),
+    ("frontend", "itl_over_step", LATE_TOKENS),
 )
 PD_QUEUES: Final = ("bootstrap", "inflight", "prealloc")
 CREPT: Final = 1.4  # times the 95th percentile of the first third
@@ -49,7 +51,7 @@ def healthy(book: Book, asked: Asked, judged: Sequence[Judgement]) -> tuple[bool
     ]
     outcomes = book.ask("outcome_share", what="error")
     apart = [dict(book.ask("pd_queue", queue=q).statement.figures).get("peak") or 0 for q in PD_QUEUES]
-    cold = book.ask("cold_start_ratio")
+    cold, late_tokens = book.ask("cold_start_ratio"), book.ask("itl_over_step")
     late, queued = book.ask("seconds", what="ttft_s", q=0.95), book.ask("slice_share", part="queue")
     waited = (late.value or 0) >= 1 and (queued.value or 0) >= 0.5
     facts = (points, rates, queue, events, errors, peak, *worse, late, queued, cold)
@@ -69,6 +71,7 @@ def healthy(book: Book, asked: Asked, judged: Sequence[Judgement]) -> tuple[bool
         ("slow-start", cold.value is None or cold.value < SLOW_START),
         ("pd-queues", max(apart) < PD_BACKLOG),
         ("errors", outcomes.value is None or outcomes.value < 0.01),
+        ("late-tokens", late_tokens.value is None or late_tokens.value < LATE_TOKENS),
         ("symptom-unseen", not unseen),
         (
             "open-cause",

@@ -202,6 +202,7 @@ RUNGS: Final[dict[str, str]] = {
     "why.slow-start": "the first requests after a boot were slower than an empty cache explains",
     "why.pd-queues": "queues of the pair hold many requests",
     "why.errors": "requests fail",
+    "why.late-tokens": "tokens reach the client far more slowly than the engine makes them",
     "why.symptom-unseen": "the evidence could not have shown the complaint",
     "why.open-cause": "a cause is half shown and neither proven nor excluded",
 }

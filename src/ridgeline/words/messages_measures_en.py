@@ -273,6 +273,10 @@ MEASURES: Final[dict[str, str]] = {
         "the gateway counts {most:.3g} requests in flight at {worker} and next to none at {idle} of {workers} workers"
     ),
     "gateway_skew.zero": "no worker of the gateway stands idle beside a loaded one ({workers} workers)",
+    "itl_over_step": (
+        "a token reaches the client every {heard_s:.3g} s and the engine makes one every {made_s:.3g} s "
+        "({value:.3g} times)"
+    ),
     "pick_skew": (
         "{share:.0%} of {picks:#pick} among {candidates} workers went to {worker} ({value:.3g} times its even share)"
     ),

@@ -182,6 +182,7 @@ RUNGS: Final[dict[str, str]] = {
     "why.slow-start": "启动后的首批请求比空缓存所能解释的更慢",
     "why.pd-queues": "PD 队列中积压了许多请求",
     "why.errors": "有请求失败",
+    "why.late-tokens": "token 到达客户端远慢于引擎产生它的速度",
     "why.symptom-unseen": "这些证据本来就看不到所述的症状",
     "why.open-cause": "有一个原因只得到部分印证，既未证实也未排除",
 }
