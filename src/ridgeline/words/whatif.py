@@ -42,6 +42,9 @@ def _each(name: str, *values: str, price: Price = "flag", risk: str = "") -> tup
 _SERVERS: Final = tuple(
     Try((("workers", n), ("router", "?power_of_two")), "server", "cost of another server") for n in ("+1", "x2", "x3")
 )
+_MANY: Final = tuple(
+    Try((("workers", n), ("router", "?power_of_two")), "server", "cost of another server") for n in ("x4", "x6")
+)
 _POOL: Final = _each("max_total_num_tokens", "x1.25", "x1.5", "x2", price="memory",
                      risk="the pool must fit beside weights and activations, else CUDA OOM at start")  # fmt: skip
 _CAP: Final = _each("max_running_requests", "x1.5", "x2", "x3", "x4", risk="larger batches: each token takes longer")
@@ -85,7 +88,7 @@ TRIES: Final[dict[str, tuple[Try, ...]]] = {
     "decode.batch-growth": (*_LESS, *_SERVERS),
     "decode.prefill-interference": (*_MIXED, *_CHUNK, *_each("prefill_decode_interval", "4", "16"), *_SERVERS),
     "memory.saturation": (*_RESERVE, *_POOL, *_SERVERS),
-    "memory.retraction-storm": (*_CAREFUL, *_LESS, *_POOL, *_SERVERS),
+    "memory.retraction-storm": (*_CAREFUL, *_LESS, *_POOL, *_SERVERS, *_MANY),
     "memory.pool-misconfigured": (
         *_each("max_total_num_tokens", "x2", "x4", "x8", price="memory",
                risk="the pool must fit beside weights and activations, else CUDA OOM at start"),

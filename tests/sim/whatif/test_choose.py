@@ -10,7 +10,7 @@ from ridgeline.sim.settings import SettingError, Settings
 from ridgeline.sim.whatif.advise import advise
 from ridgeline.sim.whatif.basis import Basis
 from ridgeline.sim.whatif.beside import apart
-from ridgeline.sim.whatif.choose import choose
+from ridgeline.sim.whatif.choose import Good, choose, mends
 from ridgeline.sim.whatif.compare import compare, objective_of
 from ridgeline.sim.whatif.contract import table
 from ridgeline.sim.whatif.decide import Decision, decide, to_json
@@ -64,6 +64,24 @@ def test_what_is_clearly_worse_is_not_taken_for_its_price() -> None:
     assert nine.score > 0.7 * most.score and cheap.chosen is most and cheap.less is nine
     alike = choose([sixteen, most], found, {sixteen.variant.name: "flag", most.variant.name: "server"})
     assert sixteen.score <= 0.9 * most.score and alike.chosen is sixteen and alike.less is None
+
+
+def test_of_servers_the_least_is_taken_that_brings_the_good_time_back() -> None:
+    """Without a good time to compare with, the least that gives most of what any gives."""
+    basis = made_basis(settings=Settings(max_running_requests=4, max_total_num_tokens=60_000, router="round_robin",
+                                         workers=2), rate=16.0)  # fmt: skip
+    ways = variants(basis.settings, ("workers=3,4,6",))
+    found = compare(basis, ways, objective=objective_of("ttft_p90", ()), repeats=2)
+    price = dict.fromkeys((run.variant.name for run in found.runs[1:]), "server")
+    helps = [run for run in found.runs[1:] if run.score < 0]
+    three, _four, six = (run.figures["ttft_s"] for run in found.runs[1:])
+    assert three is not None and six is not None and six["p90"] < three["p90"]
+    easy = Good(three["p90"], three["p99"])
+    assert mends(found.runs[1], found, easy) and choose(helps, found, price, easy).chosen is found.runs[1]
+    hard = Good(six["p90"], six["p99"])
+    chosen = choose(helps, found, price, hard).chosen
+    assert mends(chosen, found, hard)
+    assert helps.index(chosen) == min(helps.index(run) for run in helps if mends(run, found, hard))
 
 
 def test_prices_rise_from_the_caller_to_the_servers() -> None:

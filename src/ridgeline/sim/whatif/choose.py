@@ -16,9 +16,21 @@ ENOUGH: Final = 0.9
 """Gains are alike where the smaller is this share of the other."""
 LEAST: Final = 0.8
 """Of servers the least is taken that brings this share of the best gain; of memory as of `ENOUGH`."""
+REMOVED: Final = 0.95
+"""A change mends where it takes away this share of what the incident added over the good time, and of the 99th
+percentile `REMOVED_TAIL` of it."""
+REMOVED_TAIL: Final = 0.85
 ALIKE: Final = 0.7
 """A cheaper change that cannot be told from a dearer one is taken from this share of its gain on: wide intervals alone
 make nothing equal."""
+
+
+@dataclass(frozen=True)
+class Good:
+    """The good time's own figures of the objective's metric, as observed: its statistic and its 99th percentile."""
+
+    figure: float
+    p99: float
 
 
 @dataclass(frozen=True)
@@ -34,12 +46,17 @@ class Choice:
     less: Compared | None = None
 
 
-def choose(good: Sequence[Compared], found: Comparison, price: Mapping[str, Price]) -> Choice:
+def choose(
+    good: Sequence[Compared], found: Comparison, price: Mapping[str, Price], before: Good | None = None
+) -> Choice:
     """Of every kind of change its own pick; of those the cheapest that is not clearly worse than any dearer one.
 
+    Of memory and servers, of which more is always better, the least that mends is taken, and where nothing does, or
+    no good time (``before``) was seen, the least that gives most of the best gain.
     ``good``: at least one; ``price``: by the variant's name.
     """
     best = min(good, key=lambda run: run.score)
+    mending = [run for run in good if before is not None and mends(run, found, before)]
     picks = []
     for kind in PRICES:
         mine = [run for run in good if price[run.variant.name] == kind]
@@ -48,8 +65,13 @@ def choose(good: Sequence[Compared], found: Comparison, price: Mapping[str, Pric
             # a flag costs the same whatever its value; of memory and servers the least that does it
             share = {"memory": ENOUGH, "server": LEAST}.get(kind)
             least = top.score + CLOSE * abs(found.base_figure) if share is None else share * best.score
-            picks.append(next((run for run in mine if run.score <= least), top))
-    chosen = next(run for i, run in enumerate(picks) if all(as_good(run, dear, found) for dear in picks[i + 1 :]))
+            enough = [run for run in mine if run in mending] if share is not None and mending else mine
+            picks.append(next((run for run in enough if run.score <= least or run in mending), top))
+    chosen = next(
+        run
+        for i, run in enumerate(picks)
+        if run in mending or all(as_good(run, dear, found) for dear in picks[i + 1 :])
+    )
     alike = [run for run in good if run is not chosen and equal(run, chosen, found)]
     more = best if best is not chosen and best not in alike else None
     less = min(picks[: picks.index(chosen)], key=lambda run: run.score, default=None)
@@ -57,6 +79,19 @@ def choose(good: Sequence[Compared], found: Comparison, price: Mapping[str, Pric
     return Choice(
         chosen, tuple(sorted(alike, key=lambda run: run.score)), more, cheaper, None if less in alike else less
     )
+
+
+def mends(run: Compared, found: Comparison, before: Good) -> bool:
+    """Whether a setting brings the figure back to the good time's, but for a small rest, and its tail nearly so."""
+    by = found.objective
+    base, now = found.base.figures.get(by.metric), run.figures.get(by.metric)
+    if base is None or now is None or base[by.statistic] <= before.figure:
+        return False
+
+    def rest(statistic: str, then: float, share: float) -> bool:
+        return base[statistic] <= then or now[statistic] - then <= (1 - share) * (base[statistic] - then)
+
+    return rest(by.statistic, before.figure, REMOVED) and rest("p99", before.p99, REMOVED_TAIL)
 
 
 def as_good(run: Compared, other: Compared, found: Comparison) -> bool:

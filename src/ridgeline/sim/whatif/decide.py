@@ -11,7 +11,7 @@ from ridgeline.sim.fidelity.contract import rounded
 from ridgeline.sim.whatif import gate
 from ridgeline.sim.whatif.advise import distrust, payers, told, worth
 from ridgeline.sim.whatif.basis import Basis
-from ridgeline.sim.whatif.choose import Choice, choose
+from ridgeline.sim.whatif.choose import Choice, Good, choose
 from ridgeline.sim.whatif.compare import compare
 from ridgeline.sim.whatif.contract import of_change, of_run
 from ridgeline.sim.whatif.flags import named
@@ -140,8 +140,18 @@ def decide(
     remedy = of_remedy(remedies, found, helps, basis.pinned)
     if not helps:
         return without_gain(cause, found, remedy)
-    choice = choose(helps, found, {name: one.price for name, one in by_variant.items()})
+    prices = {name: one.price for name, one in by_variant.items()}
+    choice = choose(helps, found, prices, good_figures(basis, found.objective, good))
     return with_gain(cause, found, choice, by_variant, remedy)
+
+
+def good_figures(basis: Basis, by: Objective, good: NDArray[np.int64] | None) -> Good | None:
+    """What the objective's metric was in the good time; None where none was seen, or goodput is the objective."""
+    if basis.traffic is None or good is None or by.metric == "goodput":
+        return None
+    seen = basis.traffic.observed[by.metric][good]
+    told = Good(statistic(seen, by.statistic), statistic(seen, "p99"))
+    return None if told.figure != told.figure or told.p99 != told.p99 else told
 
 
 def harmless(run: Compared) -> bool:
