@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from ridgeline.bundle.open import open_sources
 from ridgeline.causes import CAUSES
 from ridgeline.ladder.calibration import COMMITTED, committed, lowered
+from ridgeline.ladder.diagnose import diagnose
 from ridgeline.ladder.judge import LEVELS, Judgement
 from ridgeline.model.diagnosis import Confidence
 from ridgeline.model.errors import InputError
@@ -74,3 +76,16 @@ def test_a_file_that_is_none_is_refused(tmp_path: Path, text: str) -> None:
 def test_the_committed_file_if_there_is_one_names_causes_of_the_catalogue() -> None:
     read = committed(COMMITTED)
     assert read is None or set(read) <= {c.id for c in CAUSES}
+
+
+def test_diagnose_says_what_is_borne_out() -> None:
+    incident = str(Path(__file__).resolve().parents[2] / "examples" / "incident")
+    view = open_sources([incident])
+    plain = diagnose(view, sources=[incident]).findings[0]
+    assert plain.confidence == "high"
+    doubtful = {c.id: {"high": 0.5, "medium": 1.0} for c in CAUSES}
+    told = diagnose(view, sources=[incident], calibration=doubtful).findings[0]
+    assert (told.cause, told.confidence) == (plain.cause, "medium")
+    assert "lab-precision-0.50" in told.caps
+    sure = {c.id: {"high": 1.0, "medium": 1.0} for c in CAUSES}
+    assert diagnose(view, sources=[incident], calibration=sure).findings[0] == plain

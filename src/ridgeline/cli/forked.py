@@ -40,6 +40,7 @@ def become(arguments: list[str], folder: Path, limit_s: int) -> NoReturn:
     """In a child: run the program with these arguments and leave."""
     from ridgeline.cli import main
 
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.alarm(limit_s)  # nobody handles it: the child ends
     tempfile.tempdir = os.environ["TMPDIR"] = str(folder)  # what it leaves, ended or not, goes with the folder
     status = 1
@@ -71,6 +72,7 @@ def answer(asked: dict[str, Any]) -> int:
 def serve() -> None:
     """Answer lines until there are no more."""
     load()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # who asked is interrupted as well, and then there are no more lines
     lines, said = os.fdopen(os.dup(0), encoding="utf-8"), os.fdopen(os.dup(1), "w", encoding="utf-8")
     nothing = os.open(os.devnull, os.O_RDWR)
     for number in (0, 1):

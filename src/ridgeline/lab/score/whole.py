@@ -18,7 +18,7 @@ from ridgeline.spread.tasks import over
 
 PICTURE: Final = "images/accuracy.svg"
 """Where the picture lies, seen from the page."""
-CHECK_EVERY: Final = 10
+CHECK_EVERY: Final = 20
 """One case in so many has its claims recomputed."""
 
 
