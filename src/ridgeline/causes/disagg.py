@@ -118,7 +118,11 @@ CAUSES: Final = (
         differs="Nothing fails: the numbers of prefill and decode servers do not fit the traffic.",
         required=(must("sides", "in", ("prefill", "decode")),),
         supporting=(helps("transfer_failures", "==", 0),),
-        absent=(never("stuck_transfers", ">=", 1), never("transfer_failures", ">=", 3)),
+        absent=(
+            never("stuck_transfers", ">=", 1),
+            never("transfer_failures", ">=", 3),
+            never("inflight_piles", "is", True),
+        ),
         twins=(Twin("disagg.prealloc", must("sides", "in", ("prefill", "decode"))),),
         explains=(
             "queue.arrival-overload",

@@ -120,6 +120,7 @@ WITH rows AS (
     SELECT *, max(busy) OVER (PARTITION BY place) AS most, lag(busy) OVER (PARTITION BY place ORDER BY ord) AS before
     FROM lane
     WHERE waiting IS NOT NULL AND busy IS NOT NULL
+        AND (cap IS NOT NULL OR coalesce(role, '') <> 'prefill')  -- there a batch of prompts stands still, no limit
         AND ($since::DOUBLE IS NULL OR ts >= $since) AND ($until::DOUBLE IS NULL OR ts <= $until)
 ),
 queued AS (SELECT * FROM rows WHERE waiting > 0)

@@ -26,6 +26,7 @@ LATE_TOKENS: Final = 2.0  # times the engine's own gap between tokens at the cli
 # Layer, measure, from which value on: whatever the cause, that is where the trouble shows.
 POINTERS: Final = (
     ("disagg", "transfer_failures", 1),
+    ("disagg", "inflight_piles", True),
     ("routing", "idle_places", 0.3),
     ("routing", "gateway_skew", 0.3),
     ("routing", "pick_skew", 2),

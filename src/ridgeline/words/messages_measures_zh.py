@@ -237,6 +237,7 @@ PLACES: Final[dict[str, str]] = {
     "snapshot_age_s": "负载应答已有 {age:.3g} s 之久（最旧的 {oldest:.3g} s）",
     "gateway_skew": "网关统计：{worker} 上有 {most:.3g} 个请求在途，{workers} 个 worker 中有 {idle} 个几乎没有",
     "gateway_skew.zero": "没有出现一个 worker 繁忙而另一个空闲的情况（共 {workers} 个 worker）",
+    "inflight_piles": "{place} 的 inflight 队列从 {first:.3g} 变为 {last:.3g} 个请求（首尾三分之一的均值）",
     "itl_over_step": "客户端每 {heard_s:.3g} s 收到一个 token，引擎每 {made_s:.3g} s 产生一个（{value:.3g} 倍）",
     "pick_skew": "{candidates} 个 worker 中，{picks} 次选择有 {share:.0%} 落在 {worker}（为平均份额的 {value:.3g} 倍）",
     "idle_places": "{places} 个 rank 或副本中有 {idle} 个几乎没有请求，而 {place} 有 {most:.3g} 个（均值）",
