@@ -78,6 +78,31 @@ def test_sigterm_seals_and_kill_leaves_it_readable(tmp_path: Path) -> None:
     assert run("--seal", tmp_path / "hard")[0] == 0  # a second time changes nothing
 
 
+def test_a_terminal_that_goes_away_ends_it_in_order(tmp_path: Path) -> None:
+    """The line to the machine drops: what was captured is sealed, and raised logging is put back."""
+    # A process of one thread forks behind a terminal of its own, closes it when told, and passes the status on.
+    code = (
+        "import os, pty, sys\n"
+        "child, terminal = pty.fork()\n"
+        "if child == 0: os.execv(sys.executable, [sys.executable, '-m', 'ridgeline', *sys.argv[1:]])\n"
+        "sys.stdin.readline(); os.close(terminal)\n"
+        "sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))\n"
+    )
+    engine = Engine(settings={"log_requests": False, "log_requests_level": 0})
+    with serving(engine) as url:
+        command = [sys.executable, "-c", code, "capture", url, "-o", str(tmp_path / "out"), "--every", "200ms"]
+        with subprocess.Popen([*command, "--raise-logging"], stdin=subprocess.PIPE, text=True) as behind:
+            until(lambda: sum(path == "/metrics" for _, path, _ in engine.seen) >= 6)
+            assert behind.stdin is not None
+            behind.stdin.write("\n")
+            behind.stdin.flush()
+            assert behind.wait(60) == 0
+    assert (tmp_path / "out" / "manifest.json").exists()
+    posts = [json.loads(body) for method, _, body in engine.seen if method == "POST"]
+    assert posts == [{"log_requests": True, "log_requests_level": 1}, {"log_requests": False, "log_requests_level": 0}]
+    assert count(tmp_path / "out", "SELECT count(*) FROM scrapes WHERE endpoint = '/metrics' AND ok") >= 5
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_killed_at_random_no_answer_that_was_written_is_lost(tmp_path: Path, seed: int) -> None:
     """kill -9 at a random moment: every answer but those on their way is there, before the seal and after it."""

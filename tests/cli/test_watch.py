@@ -101,6 +101,13 @@ def test_a_quiet_time_seals_nothing(tmp_path: Path) -> None:
     assert process.returncode == 0 and not list((tmp_path / "out").iterdir()), out + err
 
 
+def test_a_server_that_never_answered_is_said_once(tmp_path: Path) -> None:
+    process = start("watch", "http://127.0.0.1:9", "-o", tmp_path / "out", "--for", "3s", "--every", "200ms")
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 0 and err.count("http://127.0.0.1:9/metrics: no answer yet (") == 1, err
+    assert err.count("\n") == 2, err
+
+
 def test_a_server_that_goes_away_is_an_incident(tmp_path: Path) -> None:
     engine = Engine()
     with serving(engine) as url:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import signal
+import stat
 from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -106,14 +108,25 @@ async def _noted(plan: Plan, folder: Path, about: dict[str, Any], say: Say) -> A
 
 @contextlib.contextmanager
 def ending(stop: asyncio.Event) -> Iterator[None]:
-    """SIGINT and SIGTERM end a capture in order; a second one ends it at once."""
+    """SIGINT, SIGTERM and a terminal that goes away end a capture in order; a second one ends it at once.
+
+    Behind a terminal that is gone nothing can be printed, but everything is still sealed and put back.
+    """
     loop = asyncio.get_running_loop()
+    known = [signal.SIGINT, signal.SIGTERM]
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # nohup asked not to be told
+        known.append(signal.SIGHUP)
+    gone = False
 
     def ended(number: signal.Signals) -> None:
+        nonlocal gone
+        if number == signal.SIGHUP:
+            gone = True
+            _without_terminal()
+        else:
+            loop.remove_signal_handler(number)
         stop.set()
-        loop.remove_signal_handler(number)
 
-    known = (signal.SIGINT, signal.SIGTERM)
     for number in known:
         loop.add_signal_handler(number, ended, number)
     try:
@@ -121,3 +134,14 @@ def ending(stop: asyncio.Event) -> Iterator[None]:
     finally:
         for number in known:
             loop.remove_signal_handler(number)
+        if gone:
+            signal.signal(signal.SIGHUP, signal.SIG_IGN)
+
+
+def _without_terminal() -> None:
+    """Point standard output and error that were a terminal at nothing: writing to one that is gone is an error."""
+    nothing = os.open(os.devnull, os.O_WRONLY)
+    for stream in (1, 2):
+        if stat.S_ISCHR(os.fstat(stream).st_mode):
+            os.dup2(nothing, stream)
+    os.close(nothing)

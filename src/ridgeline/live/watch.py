@@ -26,7 +26,7 @@ from ridgeline.live.polling import Say, Tally, poll
 from ridgeline.live.ring import Ring
 from ridgeline.live.seal import MARK, RAW, note
 from ridgeline.live.tail import Tail
-from ridgeline.live.triggers import Alarm, Watcher, alarm_in
+from ridgeline.live.triggers import SILENT, Alarm, Watcher, alarm_in
 from ridgeline.model.errors import InputError
 
 QUIET_S: Final = 600.0  # the same trigger of the same server seals once in this time
@@ -98,6 +98,8 @@ class Recorder:
             alarms = watcher.seen(scraped(answer.ts, answer.body))
         else:
             alarms = watcher.missed(answer.ts, why)
+            if watcher.gaps == SILENT and not watcher.history:
+                self.say(f"{base}/metrics: no answer yet ({why}); it goes on being asked")
         for alarm in alarms:
             self.raise_alarm(alarm)
 
