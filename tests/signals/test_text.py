@@ -110,3 +110,18 @@ def test_the_development_case(shared_dir: Path) -> None:
     assert got["bench:cache_hit_rate"][-1] == pytest.approx(0.8889, abs=1e-3)
     assert set(got["bench:clients"]) == {24.0}
     assert all(json.loads(row["labels"]) == {} for row in tables["series"])
+
+
+@pytest.mark.parametrize(
+    "form", ["      Reason:       OOMKilled", "        reason: OOMKilled", '  "reason": "OOMKilled",']
+)
+def test_a_container_killed_for_memory_is_read_of_a_pods_description(form: str) -> None:
+    text = f"    Last State:     Terminated\n{form}\n      Exit Code:    137\n"
+    _, tables = tables_of(text)
+    (event,) = tables["events"]
+    assert (event["kind"], event["severity"], event["line"]) == ("host-oom", "fatal", 2)
+
+
+def test_prose_about_memory_is_no_event() -> None:
+    _, tables = tables_of("We saw OOMKilled twice.\nReason: OOMKilled pods are frequent here\n")
+    assert not tables.get("events")

@@ -4,6 +4,8 @@ Three shapes are read, from what benchmark scripts print (SGLang's multi-turn an
 `Round 3: Average TTFT = 3.37s, Cache Hit Rate = 0.75`, `Mean TTFT (ms):   2210.44`, and Markdown tables with a head.
 Each figure becomes a sample of a series `bench:<name>`; the order of the lines stands in for time. Durations are
 brought to seconds, percentages to shares.
+
+Of a pod's description (kubectl) one thing is read: that a container was killed for memory.
 """
 
 import json
@@ -16,12 +18,14 @@ from ridgeline.signals.rows import Reading, Rows, rows_of
 from ridgeline.signals.stream import Blob
 from ridgeline.signals.unread import unread_rows
 
+# `Reason: OOMKilled` of a description, `reason: OOMKilled` of YAML, `"reason": "OOMKilled",` of JSON.
+KILLED: Final = re.compile(r"^\s*\"?[Rr]eason\"?:\s+\"?OOMKilled\"?,?\s*$")
 FENCE: Final = re.compile(r"^\s*(?:```|~~~|<!--|#+ |>\s*$)")
 
 
 def read(blob: Blob, reading: Reading) -> Iterator[Rows]:
     """Rows of `series` and `samples` for figures, `unread` for every other line that is not blank."""
-    table = _Figures(reading)
+    table, killed = _Figures(reading), list[tuple[int, str]]()
     for first, chunk in blob.chunks(reading):
         unread: list[tuple[int, str]] = []
         lines = chunk.decode("utf-8", "replace").removesuffix("\n").split("\n")
@@ -33,11 +37,18 @@ def read(blob: Blob, reading: Reading) -> Iterator[Rows]:
                 table.head = []
             elif table.take(number, text):
                 reading.understood += 1
+            elif KILLED.match(text):
+                reading.understood += 1
+                killed.append((number, text.strip()))
             else:
                 unread.append((number, text))
         if unread:
             yield unread_rows(reading, unread)
     yield from table.rows()
+    if killed:
+        said = {"line": [number for number, _ in killed], "text": [text for _, text in killed]}
+        same = {"kind": "host-oom", "severity": "fatal", "source": reading.source}
+        yield rows_of("events", {**said, **{name: [value] * len(killed) for name, value in same.items()}})
     if reading.unparsed:
         reading.note(f"{reading.path}: free text; {reading.unparsed} lines are kept as they are")
 

@@ -117,6 +117,14 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule("client-disconnect", "client prematurely closed connection", severity="info"),
     # crashes of other languages (memory and C crashes: deaths.py; hung collectives: sglang_events.py)
     Rule("crash", "panicked at ", r"thread '(?P<thread>[^']{0,80})'.{0,20} panicked at (?P<why>\S{1,200})", "fatal"),
+    # NVIDIA's kernel driver: codes after which a GPU is lost to the process that used it
+    Rule(
+        "crash",
+        "NVRM: Xid",
+        r"Xid \((?P<device>[^)]{1,40})\): (?P<xid>48|6[234]|74|79|9[245]|1(?:19|20|40))\b(?P<why>.{0,200})",
+        "fatal",
+    ),
+    Rule("other-error", "NVRM: Xid", r"Xid \((?P<device>[^)]{1,40})\): (?P<xid>\d{1,4})\b", "error"),
     Rule("peer-unreachable", "onnection refused", r"(?:" + _ADDR + r".{0,200})?[Cc]onnection refused", "error"),
 )
 
