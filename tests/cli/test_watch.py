@@ -255,6 +255,6 @@ def test_what_ships_for_operators_uses_options_that_exist() -> None:
     commands = [line for line in unit.splitlines() if "ExecStart=" in line or "RIDGELINE_OPTIONS=" in line]
     commands += [line for line in container.splitlines() if line.startswith("ENTRYPOINT")]
     used = {flag for line in commands for flag in re.findall(r"(?<![\w-])--[a-z-]+", line)}
-    assert len(commands) == 3 and {"--output", "--quiet", "--ring"} <= used
+    assert len(commands) == 4 and {"--output", "--quiet", "--ring"} <= used
     assert all(flag in told for flag in used), used
     assert "SuccessExitStatus=2" in unit and "[live]" in container
