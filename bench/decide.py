@@ -1,12 +1,14 @@
-"""Does what `decide` recommends remove the harm? ``python bench/decide.py [--seeds 1:3] [--sentences] [FAULT…] [--write]``.
+"""Does what `decide` recommends remove the harm? ``python bench/decide.py [--seeds 1:3] [--sentences] [FAULT…]``.
 
 Each lab incident whose cause a setting can mend is recorded, decided on from its files alone, and played once more by
 the lab with the recommended change. Removed: the share of the excess over the healthy twin that is gone, for the figure
 that was hurt most (95th percentile of TTFT, time per token or E2E as the client saw it, or failures).
+`python bench/fidelity.py --write decide` puts three seeds on the page.
 """
 
 import sys
 import tempfile
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,7 +23,8 @@ from ridgeline.lab.record import make_case, record
 from ridgeline.ladder.diagnose import diagnose
 from ridgeline.words.whatif import TRIES
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "simulator.md"
+MENDED = 0.8
+"""Share of the harm that must be gone for an incident to count as mended."""
 FIGURES = ("ttft_p95_s", "tpot_p95_s", "e2e_p95_s", "failed")
 
 
@@ -63,29 +66,34 @@ def one(name: str, seed: int) -> dict[str, Any]:
 def row(r: dict[str, Any]) -> str:
     removed = "-" if r["removed"] is None else f"{r['removed']:.0%}"
     after = "-" if r["after"] is None else f"{r['after']:.3g}"
-    return (f"| {r['fault']} | {r['seed']} | {r['told']} | {r['verdict']} | {r['flag']} | {r['hurt']} | {r['twin']:.3g} | "
-            f"{r['before']:.3g} | {after} | {removed} |")  # fmt: skip
+    return (f"| {r['fault']} | {r['seed']} | {r['told']} | {r['verdict']} | {r['flag']} | {r['hurt']} | "
+            f"{r['twin']:.3g} | {r['before']:.3g} | {after} | {removed} |")  # fmt: skip
 
 
-def main() -> None:
-    names = [a for a in sys.argv[1:] if "." in a]
-    text = sys.argv[sys.argv.index("--seeds") + 1] if "--seeds" in sys.argv else "1:1"
-    low, _, high = text.partition(":")
-    seeds = range(int(low), int(high or low) + 1)
+def table(seeds: Iterable[int], names: Sequence[str] = (), sentences: bool = False) -> list[str]:
+    """The table over seeds and faults (all with something to try, unless named), and how many removed the harm."""
     faults = [f for f in FAULTS if f.cause in TRIES and (not names or f.id in names)]
     lines = ["| incident | seed | told | verdict | change | figure hurt | twin | before | after | harm removed |",
              "|---|---:|---|---|---|---|---:|---:|---:|---:|"]  # fmt: skip
+    found = []
     for fault in faults:
         for seed in seeds:
-            found = one(fault.id, seed)
-            lines.append(row(found))
+            found.append(one(fault.id, seed))
+            lines.append(row(found[-1]))
             print(lines[-1], flush=True)
-            if "--sentences" in sys.argv:
-                print(f"    {found.get('sentence')}", flush=True)
-    if "--write" in sys.argv:
-        from fidelity import write
+            if sentences:
+                print(f"    {found[-1].get('sentence')}", flush=True)
+    mended = sum((r["removed"] or 0.0) >= MENDED for r in found)
+    told = sum(r["removed"] is not None for r in found)
+    return [*lines, "", f"{mended} of {len(found)} incidents lose at least {MENDED:.0%} of the harm; for {told} a "
+            "change is named."]  # fmt: skip
 
-        write("decide", lines)
+
+def main() -> None:
+    text = sys.argv[sys.argv.index("--seeds") + 1] if "--seeds" in sys.argv else "1:1"
+    low, _, high = text.partition(":")
+    names = [a for a in sys.argv[1:] if "." in a]
+    print(table(range(int(low), int(high or low) + 1), names, "--sentences" in sys.argv)[-1])
 
 
 if __name__ == "__main__":

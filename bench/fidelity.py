@@ -1,13 +1,14 @@
-"""How true the simulator is to recorded servers: ``python bench/fidelity.py [--pairs] [--gate] [--write]``.
+"""How true the simulator is: ``python bench/fidelity.py [--write] [SECTION…]``; without a section, all of them.
 
-Fits on the first half of each run's requests by arrival, simulates the whole run, and compares the second half (mean,
-p50, p90, p99 in per cent; bars in brackets). ``--pairs``: fitted on a whole base run alone, what another setting gives.
-``--gate``: over many splits and broken models, whether trust is right. ``--less``:
-with less evidence. ``--only``: without the halves. ``--write``:
-puts the tables in
-docs/simulator.md. Reads ../shared/traces/real_vllm_gpu and ../shared/real next to the checkout.
+halves: fits on the first half of each run's requests by arrival, simulates the whole run, and compares the second half
+(mean, p50, p90, p99 in per cent). pairs: fitted on a whole base run alone, what another setting gives. kinds: the same
+for other kinds of setting, on a server that the time model does not know. gate: over many splits and broken models,
+whether trust is right. less: with less evidence. decide: does what `decide` recommends remove a lab incident's harm.
+``--write`` keeps each section in docs/simulator.json and puts it in docs/simulator.md; a test holds the two together.
+Reads ../shared/traces/real_vllm_gpu and ../shared/real next to the checkout.
 """
 
+import json
 import sys
 import tempfile
 import time
@@ -247,6 +248,10 @@ def less() -> list[str]:
 
 
 def write(mark: str, lines: list[str]) -> None:
+    """Keep a section in docs/simulator.json, and show it on the page."""
+    kept = ROOT / "docs" / "simulator.json"
+    told = json.loads(kept.read_text()) if kept.is_file() else {}
+    kept.write_text(json.dumps(dict(sorted({**told, mark: lines}.items())), indent=1, ensure_ascii=False) + "\n")
     page = ROOT / "docs" / "simulator.md"
     text = page.read_text()
     begin, end = f"<!-- {mark} -->\n", f"<!-- end {mark} -->\n"
@@ -256,16 +261,24 @@ def write(mark: str, lines: list[str]) -> None:
     page.write_text(head + begin + "\n".join(lines) + "\n" + end + rest.split(end)[1])
 
 
+def kinds() -> list[str]:
+    from kinds import kinds as run
+
+    return run(REAL / "pairs/sglang_0.5.23/mix_base_1")
+
+
+def decided() -> list[str]:
+    from decide import table
+
+    return table(range(1, 4))
+
+
+SECTIONS = {"halves": halves, "pairs": pairs, "kinds": kinds, "less": less, "gate": gate, "decide": decided}
+
 if __name__ == "__main__":
+    sys.path.insert(0, str(ROOT))
     warm()
-    sections = {} if "--only" in sys.argv else {"halves": halves}
-    if "--pairs" in sys.argv or "--write" in sys.argv:
-        sections["pairs"] = pairs
-    if "--less" in sys.argv or "--write" in sys.argv:
-        sections["less"] = less
-    if "--gate" in sys.argv or "--write" in sys.argv:
-        sections["gate"] = gate
-    for mark, section in sections.items():
-        told = section()
+    for name in [a for a in sys.argv[1:] if a in SECTIONS] or SECTIONS:
+        found = SECTIONS[name]()
         if "--write" in sys.argv:
-            write(mark, told)
+            write(name, found)

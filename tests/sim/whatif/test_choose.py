@@ -10,7 +10,7 @@ from ridgeline.sim.settings import SettingError, Settings
 from ridgeline.sim.whatif.advise import advise
 from ridgeline.sim.whatif.basis import Basis
 from ridgeline.sim.whatif.beside import apart
-from ridgeline.sim.whatif.choose import Good, choose, mends
+from ridgeline.sim.whatif.choose import choose, mends
 from ridgeline.sim.whatif.compare import compare, objective_of
 from ridgeline.sim.whatif.contract import table
 from ridgeline.sim.whatif.decide import Decision, decide, to_json
@@ -76,9 +76,9 @@ def test_of_servers_the_least_is_taken_that_brings_the_good_time_back() -> None:
     helps = [run for run in found.runs[1:] if run.score < 0]
     three, _four, six = (run.figures["ttft_s"] for run in found.runs[1:])
     assert three is not None and six is not None and six["p90"] < three["p90"]
-    easy = Good(three["p90"], three["p99"])
+    easy = {"ttft_s": (three["p90"], three["p99"])}
     assert mends(found.runs[1], found, easy) and choose(helps, found, price, easy).chosen is found.runs[1]
-    hard = Good(six["p90"], six["p99"])
+    hard = {"ttft_s": (six["p90"], six["p99"])}
     chosen = choose(helps, found, price, hard).chosen
     assert mends(chosen, found, hard)
     assert helps.index(chosen) == min(helps.index(run) for run in helps if mends(run, found, hard))

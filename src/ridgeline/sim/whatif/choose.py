@@ -17,20 +17,18 @@ ENOUGH: Final = 0.9
 LEAST: Final = 0.8
 """Of servers the least is taken that brings this share of the best gain; of memory as of `ENOUGH`."""
 REMOVED: Final = 0.95
-"""A change mends where it takes away this share of what the incident added over the good time, and of the 99th
-percentile `REMOVED_TAIL` of it."""
+"""A change mends where it takes away this share of what the incident added over the good time to the 90th percentile of
+every metric it hurt, and of the 99th percentile `REMOVED_TAIL` of it."""
 REMOVED_TAIL: Final = 0.85
+HURT_FROM: Final = 1.25
+"""From this ratio to the good time on a metric counts as hurt."""
 ALIKE: Final = 0.7
 """A cheaper change that cannot be told from a dearer one is taken from this share of its gain on: wide intervals alone
 make nothing equal."""
 
 
-@dataclass(frozen=True)
-class Good:
-    """The good time's own figures of the objective's metric, as observed: its statistic and its 99th percentile."""
-
-    figure: float
-    p99: float
+Good = Mapping[str, tuple[float, float]]
+"""The good time's own 90th and 99th percentile of each metric, as observed."""
 
 
 @dataclass(frozen=True)
@@ -82,16 +80,17 @@ def choose(
 
 
 def mends(run: Compared, found: Comparison, before: Good) -> bool:
-    """Whether a setting brings the figure back to the good time's, but for a small rest, and its tail nearly so."""
-    by = found.objective
-    base, now = found.base.figures.get(by.metric), run.figures.get(by.metric)
-    if base is None or now is None or base[by.statistic] <= before.figure:
-        return False
-
-    def rest(statistic: str, then: float, share: float) -> bool:
-        return base[statistic] <= then or now[statistic] - then <= (1 - share) * (base[statistic] - then)
-
-    return rest(by.statistic, before.figure, REMOVED) and rest("p99", before.p99, REMOVED_TAIL)
+    """Whether a setting brings every metric that was hurt back to the good time's, but for a small rest."""
+    hurt = 0
+    for metric, (p90, p99) in before.items():
+        base, now = found.base.figures.get(metric), run.figures.get(metric)
+        if base is None or now is None or base["p90"] < HURT_FROM * p90:
+            continue
+        hurt += 1
+        for name, then, share in (("p90", p90, REMOVED), ("p99", p99, REMOVED_TAIL)):
+            if base[name] > then and now[name] - then > (1 - share) * (base[name] - then):
+                return False
+    return hurt > 0
 
 
 def as_good(run: Compared, other: Compared, found: Comparison) -> bool:

@@ -11,7 +11,7 @@ from ridgeline.sim.fidelity.contract import rounded
 from ridgeline.sim.whatif import gate
 from ridgeline.sim.whatif.advise import distrust, payers, told, worth
 from ridgeline.sim.whatif.basis import Basis
-from ridgeline.sim.whatif.choose import Choice, Good, choose
+from ridgeline.sim.whatif.choose import HURT_FROM, Choice, Good, choose
 from ridgeline.sim.whatif.compare import compare
 from ridgeline.sim.whatif.contract import of_change, of_run
 from ridgeline.sim.whatif.flags import named
@@ -30,8 +30,6 @@ WORSE: Final = 0.25
 WORSE_S: Final = 0.05
 FEWEST_IN_WINDOW: Final = 30
 REPEATS: Final = 5
-HURT_BY: Final = 1.25
-"""From this ratio to the good time on a figure counts as hurt."""
 # Cause or layer → the figure it hurts by its nature; everything else waits for its first token.
 HURT: Final = {"decode": Objective("tpot_s", "p90"), "memory.retraction-storm": Objective("e2e_s", "p90")}
 SHOWN_PREFIXES: Final = frozenset({"hashes", "groups", "keys"})
@@ -91,10 +89,10 @@ def objective_for(
             now, then = (statistic(basis.traffic.observed[metric][rows], "p90") for rows in (bad, good))
             if now == now and then > 0:
                 ratios[metric] = now / then
-        if usual is not WAITS and ratios.get(usual.metric, 0.0) >= HURT_BY:
+        if usual is not WAITS and ratios.get(usual.metric, 0.0) >= HURT_FROM:
             return usual
         worst = max(ratios, key=lambda metric: ratios[metric], default="")
-        if worst and ratios[worst] >= HURT_BY:
+        if worst and ratios[worst] >= HURT_FROM:
             return Objective(worst, "p90")
     return usual
 
@@ -146,12 +144,15 @@ def decide(
 
 
 def good_figures(basis: Basis, by: Objective, good: NDArray[np.int64] | None) -> Good | None:
-    """What the objective's metric was in the good time; None where none was seen, or goodput is the objective."""
+    """What each metric was in the good time; None where none was seen, or limits are what counts."""
     if basis.traffic is None or good is None or by.metric == "goodput":
         return None
-    seen = basis.traffic.observed[by.metric][good]
-    told = Good(statistic(seen, by.statistic), statistic(seen, "p99"))
-    return None if told.figure != told.figure or told.p99 != told.p99 else told
+    told = {}
+    for metric in ("ttft_s", "tpot_s", "e2e_s"):
+        p90, p99 = (statistic(basis.traffic.observed[metric][good], name) for name in ("p90", "p99"))
+        if p90 == p90 and p99 == p99:
+            told[metric] = (p90, p99)
+    return told or None
 
 
 def harmless(run: Compared) -> bool:
