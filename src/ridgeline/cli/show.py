@@ -12,10 +12,13 @@ from cyclopts import Parameter
 from ridgeline.model.errors import InputError
 
 if TYPE_CHECKING:
+    from ridgeline.facts.deciding import Deciding
     from ridgeline.model.fact import Fact
     from ridgeline.signals.stream import Blob
 
 MOST_LINES: Final = 20
+DECIDING: Final = 5
+Line = tuple[str, int | None, str]  # shown path, line number (None: no line to show), text
 
 
 def show(
@@ -34,7 +37,9 @@ def show(
     format: Literal["text", "json", "md"] = "text",
     quiet: bool = False,
 ) -> int:
-    """Recompute one piece of evidence and print the source lines behind it. Give the options `diagnose` was given.
+    """Recompute one piece of evidence and print the source lines behind it: those that make the figure, then its span.
+
+    Give the options `diagnose` was given.
 
     Parameters
     ----------
@@ -70,6 +75,8 @@ def show(
     from ridgeline.cli.evidence import watched
     from ridgeline.cli.moments import windows_of
     from ridgeline.facts import ask
+    from ridgeline.facts.behind import recording
+    from ridgeline.facts.deciding import deciding
     from ridgeline.ladder.diagnose import diagnose
 
     if lines < 0:
@@ -81,9 +88,13 @@ def show(
         if evidence.upper() not in known:
             raise InputError(f"{evidence}: this diagnosis holds {_span(list(known))}; `ridgeline diagnose` lists them")
         told = known[evidence.upper()]
-        again = ask(view.window(diagnosis.incident, diagnosis.baseline), told.measure, told.args)
+        framed = recording(view.window(diagnosis.incident, diagnosis.baseline))
+        again = ask(framed, told.measure, told.args)
+        counted = deciding(framed, told, min(lines, DECIDING)) if lines else None
+        first = [f"{view.names[source]}:{line}" for source, line in counted.lines] if counted else []
+        made = list(dict.fromkeys(_raw(sources, first, lines, keep_text)))  # of what is not there it is said once
         shown = list(_raw(sources, told.sources, lines, keep_text))
-    _print(evidence.upper(), told, again, shown, lang, format)
+    _print(evidence.upper(), told, again, counted, made, shown, lang, format)
     if again.value != told.value:
         raise InputError(f"{evidence}: came out as {again.value!r} when computed again, not {told.value!r}")
     return 0
@@ -93,9 +104,7 @@ def _span(ids: Sequence[str]) -> str:
     return f"{ids[0]} to {ids[-1]}" if ids else "no evidence"
 
 
-def _raw(
-    arguments: Sequence[str], citations: Sequence[str], most: int, keep_text: bool
-) -> Iterator[tuple[str, int | None, str]]:
+def _raw(arguments: Sequence[str], citations: Sequence[str], most: int, keep_text: bool) -> Iterator[Line]:
     """(shown path, line number, text) of the cited lines, read back from where they came; None: no line to show."""
     from ridgeline.bundle.cite import lines_of, parse
     from ridgeline.bundle.redact import without_prompts
@@ -133,7 +142,14 @@ def _blobs(arguments: Sequence[str], names: set[str]) -> dict[str, Blob]:
 
 
 def _print(
-    name: str, told: Fact, again: Fact, shown: list[tuple[str, int | None, str]], lang: str, format: str
+    name: str,
+    told: Fact,
+    again: Fact,
+    counted: Deciding | None,
+    made: list[Line],
+    shown: list[Line],
+    lang: str,
+    format: str,
 ) -> None:
     from ridgeline.report.escape import markdown, plain
     from ridgeline.report.terminal import value_of
@@ -146,6 +162,10 @@ def _print(
             "measure": told.measure,
             "args": dict(told.args), "value": told.value, "again": again.value, "unit": told.unit, "rows": told.n,
             "sources": list(told.sources),
+            "deciding": None if counted is None else {
+                "rows": counted.n, "largest": counted.by,
+                "lines": [{"source": path, "line": number, "text": text} for path, number, text in made],
+            },
             "lines": [{"source": path, "line": number, "text": text} for path, number, text in shown],
         }  # fmt: skip
         print(json.dumps(answer, indent=1, ensure_ascii=False))
@@ -155,5 +175,11 @@ def _print(
     print(f"{name}  {escape(statement, 2000)}")
     figures = {"value": value_of(told, lang), "again": value_of(again, lang), "n": told.n}
     print(f"  {told.measure}({arguments}) = {say('report.again', figures, lang)}")
+    if counted is not None:
+        figures = {"shown": len(counted.lines), "n": counted.n, "by": counted.by}
+        print(f"  {say('report.deciding', figures, lang)}")
+        for path, number, text in made:
+            print(f"  {escape(path)}{'' if number is None else f':{number}'}: {escape(text)}")
+        print(f"  {say('report.span', {}, lang)}")
     for path, number, text in shown:
         print(f"  {escape(path)}{'' if number is None else f':{number}'}: {escape(text)}")

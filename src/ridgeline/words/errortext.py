@@ -43,8 +43,8 @@ WORDS: Final = frozenset(
     unable unauthorized unavailable unclosed unexpected unhealthy unified unknown unprocessable unreachable unrecognized
     unsupported unterminated upstream url usage use used user uvicorn valid validation value values version vision vllm
     sglang wait waited waiting waitingforinput warmup weight weights window worker workers write wrong zero n m r
-    asyncio auto char connector column completion default enable fit gib line messages mib negative non preprocessing provided reduce
-    requested shorter ssl starting traceback tried truncate
+    asyncio auto char connector column completion default enable fit gib line messages mib negative non preprocessing
+    provided reduce requested shorter ssl starting traceback tried truncate
     """.split()  # noqa: SIM905 (a list of words is read as words)
 ) | frozenset(word for known in KNOWN for word in known.text.replace("_", " ").split() if word.isalpha())
 # What causes look for in messages (facts/): said on even where the clause around it is hidden.

@@ -59,6 +59,8 @@ REPORT: Final[dict[str, str]] = {
     "causes.do": "what to do",
     "causes.route": "offline route",
     "causes.source": "where to read in the source",
+    "report.deciding": "what makes the figure, {shown} of {n} rows[[, the largest {by} first]]:",
+    "report.span": "what it cites:",
     "report.again": "{value}, again {again}, over {n} rows",
     "report.lacks": "{texts:#text is|texts are} not in this language yet and given in English",
     "md.ruled": "Ruled out: {causes}",

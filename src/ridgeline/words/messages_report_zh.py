@@ -59,6 +59,8 @@ REPORT: Final[dict[str, str]] = {
     "causes.do": "怎么做",
     "causes.route": "离线路线",
     "causes.source": "源码入口",
+    "report.deciding": "决定该数值的行，共 {n} 行，列出 {shown} 行[[，按 {by} 从大到小]]：",
+    "report.span": "引用范围：",
     "report.again": "{value}，重算 {again}，共 {n} 行",
     "report.lacks": "{texts} 处文字尚无中文，以英文给出",
     "md.ruled": "已排除：{causes}",
