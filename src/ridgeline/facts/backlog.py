@@ -138,7 +138,9 @@ def rush_felt(view: View) -> Fact:
     """Whether those who came in some crowded ten seconds started late: half a second, three times the others' time."""
     n, many, rushed, usual, cites = view.one(RUSH, bounds(view))
     if n < 20 or usual is None:
-        return lacking("arrival times and TTFT of requests", "--log-requests with --enable-metrics, or a client file", n)
+        return lacking(
+            "arrival times and TTFT of requests", "--log-requests with --enable-metrics, or a client file", n
+        )
     value = bool(many >= 10 and rushed >= 0.5 and rushed >= 3 * usual)
     return found(view, value, "", n, cites, many=many, rushed=rounded(rushed), usual=rounded(usual))
 

@@ -108,7 +108,7 @@ def aligned_stalls(view: View) -> Fact:
 # Without a stage of its own (0.5.9), tokenizing is what lies between receipt and dispatch.
 ENDS: Final = """
 WITH told AS (
-    SELECT coalesce(finished_ts, received_ts + e2e_s) AS ended, received_ts, role, source, line FROM requests
+    SELECT coalesce(finished_ts, received_ts + e2e_s) AS ended, coalesce(role, '') AS role, source, line FROM requests
     WHERE coalesce(finished_ts, received_ts + e2e_s) IS NOT NULL AND NOT coalesce(probe, false)
         AND coalesce(state, 'finished') = 'finished'
         AND ($since::DOUBLE IS NULL OR received_ts >= $since) AND ($until::DOUBLE IS NULL OR received_ts <= $until)

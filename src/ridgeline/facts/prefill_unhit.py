@@ -1,4 +1,4 @@
-"""Prefill where no request says what it hit (vLLM's spans and histograms): prompt lengths and the counters' hit ratio."""
+"""Prefill where no request says what it hit (vLLM): prompt lengths, and the hit ratio of counters."""
 
 from __future__ import annotations
 
