@@ -233,3 +233,23 @@ def test_tools_for_programs_hold_none(planted: Path) -> None:
         return "".join(part.text for answer in answers for part in answer.content)
 
     assert held(asyncio.run(asked()), (*SECRETS, PROMPT, ANSWER)) == []
+
+
+def test_the_live_page_holds_none(planted: Path) -> None:
+    from urllib.parse import urlsplit
+
+    from tests.cli.test_open import get
+
+    env = {**os.environ, "RIDGELINE_KEY_FILE": str(planted.parent / "key")}
+    command = [sys.executable, "-m", "ridgeline", "open", str(planted), "--no-browser"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=env) as child:
+        assert child.stdout is not None
+        address = child.stdout.readline().strip()
+        cookie = get(address, f"/?{urlsplit(address).query}").getheader("set-cookie").split(";")[0]
+        pages = [get(address, path, cookie) for path in ("/", "/facets", "/part/size", "/part/picture/latency")]
+        lines = [get(address, f"/part/lines?cite={name}:1-400", cookie).text for name in ("server.log", "notes.txt")]
+        child.terminate()
+    assert [page.status for page in pages[:2]] == [200, 200]
+    # names are told apart by on this machine's own page, as the terminal does; what leaves it is the report
+    assert held("".join(page.text for page in pages), (*SECRETS, PROMPT, ANSWER)) == []
+    assert held("".join(lines), SECRETS) == []
