@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
+from ridgeline.cli.options import Evidence, Format, Label, Quiet, Seed, Year, Zone
+
 if TYPE_CHECKING:
     from ridgeline.bundle.view import View
     from ridgeline.model.diagnosis import Diagnosis
@@ -15,22 +17,22 @@ if TYPE_CHECKING:
 
 
 def decide(
-    *sources: str,
+    *sources: Evidence,
     symptom: str = "auto",
     baseline: str | None = None,
     from_: Annotated[str | None, Parameter(name="--from")] = None,
     to: str | None = None,
     slo: tuple[str, ...] = (),
     repeat: int = 5,
-    seed: int = 0,
+    seed: Seed = 0,
     jobs: int | None = None,
     output: Annotated[Path | None, Parameter(name=["--out", "-o"])] = None,
-    label: tuple[str, ...] = (),
-    tz: str | None = None,
-    year: int | None = None,
+    label: Label = (),
+    tz: Zone = None,
+    year: Year = None,
     lang: Literal["en", "zh"] = "en",
-    format: Literal["text", "json", "md"] = "text",
-    quiet: bool = False,
+    format: Format = "text",
+    quiet: Quiet = False,
 ) -> int:
     """Diagnose, sample the traffic, prove the simulator on it, try what the cause suggests, and decide.
 
@@ -39,8 +41,6 @@ def decide(
 
     Parameters
     ----------
-    sources
-        Files, folders, globs, - for standard input, or one bundle.
     symptom
         What users say, as of diagnose.
     baseline
@@ -53,24 +53,12 @@ def decide(
         METRIC_pNN=TIME, such as ttft_p99=2s: a change must raise the share of requests within it.
     repeat
         Runs of each setting.
-    seed
-        Of every random draw.
     jobs
         Processes; by default one for each core.
     output
         Write decision.json into this folder; in a bundle it is written there anyway.
-    label
-        ROLE=FILE or ROLE:NAME=FILE where content does not tell.
-    tz
-        Zone of log times that name none, such as Asia/Shanghai or +08:00.
-    year
-        Year of log times that name none.
     lang
         Language of the diagnosis' sentences: en or zh.
-    format
-        text for a terminal, json for programs, md for a ticket.
-    quiet
-        Print nothing but errors.
     """
     from ridgeline.bundle.find import is_bundle
     from ridgeline.cli.diagnose import show

@@ -1,35 +1,23 @@
 """`ridgeline fidelity`: how far the simulator can be trusted on this traffic."""
 
-from typing import Literal
+from ridgeline.cli.options import Evidence, Format, Label, Quiet, Year, Zone
 
 
 def fidelity(
-    *sources: str,
+    *sources: Evidence,
     split: float = 0.5,
-    label: tuple[str, ...] = (),
-    tz: str | None = None,
-    year: int | None = None,
-    format: Literal["text", "json", "md"] = "text",
-    quiet: bool = False,
+    label: Label = (),
+    tz: Zone = None,
+    year: Year = None,
+    format: Format = "text",
+    quiet: Quiet = False,
 ) -> int:
     """Fit on the first part of the requests, predict the rest, compare with what was observed.
 
     Parameters
     ----------
-    sources
-        Files, folders, globs, - for standard input, or one bundle.
     split
         Share of the requests, by arrival, that the fit may see.
-    label
-        ROLE=FILE or ROLE:NAME=FILE where content does not tell.
-    tz
-        Zone of log times that name none, such as Asia/Shanghai or +08:00.
-    year
-        Year of log times that name none.
-    format
-        text for a terminal, json for programs, md for a ticket.
-    quiet
-        Print nothing but errors.
     """
     import json
 

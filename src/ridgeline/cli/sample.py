@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from cyclopts import Parameter
 
+from ridgeline.cli.options import Evidence, Label, Quiet, Year, Zone
+
 if TYPE_CHECKING:
     from ridgeline.bundle.view import View
     from ridgeline.scenario.traffic import Traffic
@@ -22,22 +24,20 @@ ORDER BY rid
 
 
 def sample(
-    *sources: str,
+    *sources: Evidence,
     output: Annotated[Path, Parameter(name=["--out", "-o"])],
     class_: Annotated[tuple[str, ...], Parameter(name=["--class"])] = (),
     unpin: bool = False,
     check: bool = True,
-    label: tuple[str, ...] = (),
-    tz: str | None = None,
-    year: int | None = None,
-    quiet: bool = False,
+    label: Label = (),
+    tz: Zone = None,
+    year: Year = None,
+    quiet: Quiet = False,
 ) -> int:
     """Take the traffic of recorded evidence as a scenario; settings and step times go to S.json beside it.
 
     Parameters
     ----------
-    sources
-        Files, folders, globs, - for standard input, or one bundle.
     output
         Where to write the scenario; `ridgeline simulate` reads S.json by itself.
     class_
@@ -46,14 +46,6 @@ def sample(
         Forget which rank each request asked for, so that the balancing method decides.
     check
         Measure on held-out requests how true the simulator is; --no-check saves the time.
-    label
-        ROLE=FILE or ROLE:NAME=FILE where content does not tell.
-    tz
-        Zone of log times that name none, such as Asia/Shanghai or +08:00.
-    year
-        Year of log times that name none.
-    quiet
-        Print nothing but errors.
     """
     import sys
     from dataclasses import replace

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
+from ridgeline.cli.options import Format, Label, Quiet, Seed, Year, Zone
+
 if TYPE_CHECKING:
     from ridgeline.sim.timing import TimeModel, Way
     from ridgeline.sim.whatif.basis import Basis
@@ -32,14 +34,14 @@ def simulate(
     time_model: str | None = None,
     save_time_model: Path | None = None,
     output: Annotated[Path | None, Parameter(name=["--out", "-o"])] = None,
-    seed: int = 0,
+    seed: Seed = 0,
     jobs: int | None = None,
     on: str | None = None,
-    label: tuple[str, ...] = (),
-    tz: str | None = None,
-    year: int | None = None,
-    format: Literal["text", "json", "md"] = "text",
-    quiet: bool = False,
+    label: Label = (),
+    tz: Zone = None,
+    year: Year = None,
+    format: Format = "text",
+    quiet: Quiet = False,
 ) -> int:
     """Run traffic through one configuration of the scheduler, router and cache, or compare several.
 
@@ -78,22 +80,10 @@ def simulate(
         Write the step times used to this file.
     output
         Write the simulated run as a bundle that diagnose reads: the recommended or best one, the base to DIR.base.
-    seed
-        Of every random draw.
     jobs
         Processes; by default one for each core. The figures do not depend on it.
     on
         local-ray, or ray://HOST:PORT: runs become tasks of that cluster (ray extra). The figures are the same.
-    label
-        ROLE=FILE or ROLE:NAME=FILE where content does not tell.
-    tz
-        Zone of log times that name none, such as Asia/Shanghai or +08:00.
-    year
-        Year of log times that name none.
-    format
-        text for a terminal, json for programs, md for a ticket.
-    quiet
-        Print nothing but errors.
     """
     from ridgeline.model.errors import InputError
     from ridgeline.scenario.model import ScenarioError

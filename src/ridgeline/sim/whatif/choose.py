@@ -14,7 +14,7 @@ from ridgeline.words.whatif import PRICES, Price
 
 ENOUGH: Final = 0.9
 """Gains are alike where the smaller is this share of the other."""
-LEAST: Final = 0.8
+LEAST: Final = 0.9
 """Of servers the least is taken that brings this share of the best gain; of memory as of `ENOUGH`."""
 REMOVED: Final = 0.95
 """A change mends where it takes away this share of what the incident added over the good time to the 90th percentile of
