@@ -49,7 +49,7 @@ CAUSES: Final = (
         id="decode.regression",
         looks_like="A decode step of the same batch takes longer than before.",
         differs="The curve itself moved: same batch, same context, more seconds.",
-        required=(must("step_excess", ">=", 1.25),),
+        required=(must("step_excess", ">=", 1.25), must("decode_slowed", "is", True)),
         supporting=(
             helps("change", ">=", 1.2, of="seconds", what="tpot_s"),
             helps("change", "<", 1.25, of="batch_size"),

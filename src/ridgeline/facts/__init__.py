@@ -99,6 +99,7 @@ MEASURES: Final[dict[str, Callable[..., Fact]]] = {
     "cold_start_ratio": cold.cold_start_ratio,
     "step_s": decode.step_s,
     "step_excess": decode.step_excess,
+    "decode_slowed": decode.decode_slowed,
     "batch_size": decode.batch_size,
     "graph_lost": decode.graph_lost,
     "graph_miss_share": decode.graph_miss_share,

@@ -54,7 +54,7 @@ def queued(view: View) -> Fact:
     The second form: one start in ten waits a second or more, at least half of the slower starts' TTFT is queue_time,
     and a queue was seen (where load points exist). Few wait at once where requests hold their slots for long, and yet
     each of them may wait for seconds. The third: prefill batches are full and half of the time somebody waits for the
-    next one; a twentieth of the time is enough where arrivals rose.
+    next one; a twentieth of the time is enough where arrivals rose. The last: more arrives and starts are late for it.
     """
     pressure = queue_pressure(view)
     told = dict(pressure.statement.figures)
@@ -71,7 +71,21 @@ def queued(view: View) -> Fact:
     least = 0.05 if grown is not None and grown >= 1.3 else 0.5
     if fill.value is not None and fill.value >= 0.8 and stood.value is not None and stood.value >= least:
         return restated(fill, True, "", "queued.chunks", share=stood.value, **beside)
+    if (more := pressed(view)) is not None:
+        return restated(more, True, "", "overload.arrivals", **beside)
     return pressure if pressure.value is None else restated(pressure, False, "", pressure.statement.key)
+
+
+def pressed(view: View) -> Fact | None:
+    """Arrivals up by a third with starts half again as late, for longer than a rush; None where it is not so.
+
+    Engines that admit at once (vLLM below its limits) show no queue: what comes in shares the steps instead.
+    """
+    grown, late = change(view, "arrival_rate"), change(view, "seconds", what="ttft_s", q=0.95)
+    if grown.value is None or grown.value < 1.3 or late.value is None or late.n < 20 or late.value < 1.5:
+        return None
+    window = view.incident
+    return grown if window is not None and window.to_ts - window.from_ts > RUSH_S else None
 
 
 def burst_felt(view: View) -> Fact:
@@ -206,6 +220,8 @@ def overload(view: View) -> Fact:
     if full.value is True:
         return restated(full, False, "", "usage_when_queued")
     stood = waiting_share(view)
+    if (more := pressed(view)) is not None:
+        return restated(more, True, "", "overload.arrivals")
     if stood.value is not None and stood.value < SELDOM:
         # Where more comes in than is served, somebody waits nearly always.
         return restated(stood, False, "", "waiting_share")

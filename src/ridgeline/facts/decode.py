@@ -8,7 +8,7 @@ import numpy as np
 
 from ridgeline.bundle.view import View
 from ridgeline.facts.change import change
-from ridgeline.facts.make import bounds, found, lacking, rounded, spans_of
+from ridgeline.facts.make import bounds, found, lacking, restated, rounded, spans_of
 from ridgeline.facts.points import ready
 from ridgeline.facts.steps import shared_batch, steps
 from ridgeline.model.fact import Fact
@@ -95,6 +95,27 @@ def step_excess(view: View) -> Fact:
         running=rounded(batch),
         ratio=rounded(value),
     )
+
+
+SURE: Final = 1.4  # times as long by the fit alone
+LIKELY: Final = 1.25  # where tokens of requests say so too
+FELT: Final = 1.2
+
+
+def decode_slowed(view: View) -> Fact:
+    """Whether a step of the same batch takes longer and users have it: clear by the fit, or by fit and tokens together.
+
+    Never where tokens of requests come no slower than before, whatever a fit says.
+    """
+    fit, tokens = step_excess(view), change(view, "seconds", what="tpot_s")
+    if fit.value is None:
+        return fit
+    felt = tokens.value if tokens.n >= 10 else None
+    if fit.value < LIKELY or (felt is not None and felt < 1.05):
+        return restated(fit, False, "", "step_excess")
+    if fit.value >= SURE:
+        return restated(fit, True, "", "step_excess")
+    return tokens if felt is None else restated(fit, bool(felt >= FELT), "", "step_excess")
 
 
 GRAPH: Final = """
