@@ -109,7 +109,9 @@ def test_what_cannot_be_served_is_refused_in_one_sentence(server: Served, path: 
 
 def test_the_endpoints_around_generation(server: Served) -> None:
     assert server.json("/model_info")["is_generation"] is True
-    assert server.json("/server_info")["dp_size"] == 2
+    info = server.json("/server_info")
+    assert info["dp_size"] == 2
+    assert (info["enable_trace"], info["export_metrics_to_file"]) == (False, False)  # it writes neither
     assert [load["dp_rank"] for load in server.json("/v1/loads")["loads"]] == [0, 1]
     assert server.ask("/health") == b"" == server.ask("/health_generate")
     assert server.ask("/start_profile", method="POST").startswith(b"Start")
@@ -238,3 +240,23 @@ def test_a_pair_behind_its_gateway(pair: Served) -> None:
     assert total(gate, "smg_http_requests_total") == 4
     assert pair.ask("/health") == b""
     assert json.loads(pair.ask("/server_info", base=pair.urls[1]))["disaggregation_mode"] == "decode"
+
+
+def test_a_prefill_server_ends_a_request_when_it_lets_go_of_it(pair: Served) -> None:
+    """Its part is over with the transfer, however long the decode server goes on, or however busy it is itself."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    def ended(page: bytes) -> tuple[float, float]:
+        return total(page, "sglang:num_requests_total"), total(page, "sglang:num_aborted_requests_total")
+
+    before = ended(pair.ask("/metrics", base=pair.urls[0]))
+    bodies = [
+        {"prompt": f"{k} " + "about the queue " * 900, "max_tokens": 3 + k, "ignore_eos": True} for k in range(24)
+    ]
+    with ThreadPoolExecutor(24) as pool:
+        found = list(pool.map(lambda body: pair.json("/v1/completions", body), bodies))
+    assert [f["usage"]["completion_tokens"] for f in found] == [3 + k for k in range(24)]
+    time.sleep(0.3)
+    after = ended(pair.ask("/metrics", base=pair.urls[0]))
+    assert (after[0] - before[0], after[1] - before[1]) == (24, 0)
+    assert "KVTransferError" not in (pair.logs / "prefill.log").read_text()

@@ -48,6 +48,8 @@ def hosts_of(settings: Settings, started_ts: float, ports: tuple[int, ...]) -> t
     """The servers, in the order of ``ports`` (prefill before decode)."""
     roles = ("prefill", "decode") if settings.decode_workers else ("unified",)
     shown: tuple[tuple[str, Any], ...] = tuple((name, getattr(settings, name)) for name in SHOWN)
+    if settings.version != "0.5.3":  # which knows neither; what is recorded has these, what is served has not
+        shown += (("enable_trace", False), ("export_metrics_to_file", False))
     one = Server(
         "sglang", settings.version, "unified", "127.0.0.1", 0, os.getpid(), MODEL, started_ts, settings.dp_size, 1,
         settings.page_size, settings.max_total_num_tokens, settings.max_running_requests, settings.max_prefill_tokens,
