@@ -1,4 +1,7 @@
-"""Ingest of a request log of N requests: seconds, peak memory, size. Run: python bench/ingest.py [N]."""
+"""Ingest of a request log of N requests: seconds, peak memory, size; and of a server log and one four times as long.
+
+Run: python bench/ingest.py [N [MB]]. The second line says how far the peak grows with the log.
+"""
 
 import json
 import os
@@ -8,6 +11,10 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+
+import log_read
+
+LINES_PER_MB = 5180
 
 LOG = """\
 import resource, sys, time
@@ -59,23 +66,39 @@ def request_log(path: Path, requests: int, seed: int = 7) -> None:
             f.write(json.dumps(done) + "\n")
 
 
-def main(requests: int) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        log = Path(folder) / "requests.log"
+def ingest(log: Path, folder: Path) -> tuple[int, float, float, int]:
+    """(requests, seconds of reading and merging, seconds of writing, peak MB) of one ingest in a process of its own."""
+    env = {**os.environ, "RIDGELINE_KEY_FILE": str(folder / "key")}
+    out = folder / f"{log.name}.bundle"
+    run = subprocess.run(
+        [sys.executable, "-c", LOG, str(log), str(out)], capture_output=True, text=True, check=True, env=env
+    )
+    rows, read_s, write_s, peak_mb = run.stdout.split()
+    return int(rows), float(read_s), float(write_s), int(peak_mb)
+
+
+def main(requests: int, small_mb: int) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        log = folder / "requests.log"
         request_log(log, requests)
-        env = {**os.environ, "RIDGELINE_KEY_FILE": str(Path(folder) / "key")}
-        out = Path(folder) / "bundle"
-        run = subprocess.run(
-            [sys.executable, "-c", LOG, str(log), str(out)], capture_output=True, text=True, check=True, env=env
-        )
-        rows, read_s, write_s, peak_mb = run.stdout.split()
-        size = sum(p.stat().st_size for p in out.rglob("*") if p.is_file())
-        raw = log.stat().st_size
+        rows, read_s, write_s, peak_mb = ingest(log, folder)
+        size = sum(p.stat().st_size for p in (folder / "requests.log.bundle").rglob("*") if p.is_file())
         print(
-            f"{int(rows):,} requests, {raw / 1e6:.0f} MB of log: read and merged in {read_s} s, "
-            f"written in {write_s} s, peak {peak_mb} MB, bundle {size / 1e6:.0f} MB"
+            f"{rows:,} requests, {log.stat().st_size / 1e6:.0f} MB of log: read and merged in {read_s:.2f} s, "
+            f"written in {write_s:.2f} s, peak {peak_mb} MB, bundle {size / 1e6:.0f} MB"
+        )
+        peaks = []
+        for mb in (small_mb, 4 * small_mb):
+            log = folder / f"server-{mb}.log"
+            log_read.compose(log, mb * LINES_PER_MB)
+            peaks.append(ingest(log, folder)[3])
+            log.unlink()
+        print(
+            f"server log of {small_mb} MB: peak {peaks[0]} MB; of {4 * small_mb} MB: peak {peaks[1]} MB, "
+            f"{(peaks[1] - peaks[0]) / (3 * small_mb):.2f} MB for each MB more"
         )
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 200_000)
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 200_000, int(sys.argv[2]) if len(sys.argv) > 2 else 100)

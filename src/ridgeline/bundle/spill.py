@@ -20,8 +20,9 @@ PART_BYTES: Final = 32 << 20
 class Spill:
     """Rows of every table in the order they were added.
 
-    Up to `limit` bytes stay in memory. Beyond, each table is written to part files of about `PART_BYTES` in a folder
-    of its own that is removed with this object or at exit, so memory stays flat however much is read.
+    Up to `limit` bytes stay in memory. Beyond, the fullest table goes to a part file whenever all of them hold
+    `PART_BYTES`, in a folder of its own that is removed with this object or at exit, so memory stays flat however much
+    is read.
     """
 
     def __init__(self, limit: int = SMALL_BYTES, folder: Path | None = None) -> None:
@@ -66,8 +67,9 @@ class Spill:
         self._held[rows.table].append(rows.data)
         self._bytes[rows.table] += rows.data.nbytes
         if self.large:
-            if self._bytes[rows.table] >= PART_BYTES:
-                self._write(rows.table)
+            # All tables together, not each: what a long log holds back is no more than what a short one does.
+            while sum(self._bytes.values()) >= PART_BYTES:
+                self._write(max(self._bytes, key=lambda name: self._bytes[name]))
         elif sum(self._bytes.values()) > self._limit:
             for name in list(self._held):
                 self._write(name)
@@ -93,3 +95,5 @@ class Spill:
         self._parts[table].append(path)
         self._held[table] = []
         self._bytes[table] = 0
+        del data
+        pa.default_memory_pool().release_unused()  # else freed rows stay with the process, more with every part

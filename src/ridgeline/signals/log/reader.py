@@ -59,7 +59,7 @@ FULL_DATE: Final = re.compile(rb"(?<!\d)(19[7-9]\d|20\d\d)-\d\d-\d\d[ T]\d\d:\d\
 LARGE_BYTES: Final = 4 << 20  # from here on threads are worth their start
 RUN_LINES: Final = 400_000
 UNDATED_S: Final = 366 * 86400.0  # times without a date are read as of 1970: they are no span of time
-REQUEST_BYTES: Final = 32 << 20
+REQUEST_BYTES: Final = 8 << 20
 REQUEST_WORDS: Final = (
     r'^\s*(?:\{.{0,40}"event": ?"(?:request|scheduler)\.|\{"timestamp": ?"|Receive(?: OpenAI)?: obj=|Finish: obj=)'
 )
