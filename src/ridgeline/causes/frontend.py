@@ -32,7 +32,7 @@ CAUSES: Final = (
             must("slice_share", ">=", 0.12, part="return"),
             must("typical_return", ">=", 0.05),
             # Where every answer is parsed, a parser cannot be told from it.
-            must("group_ratio", "<", 3, attribute="parsed", what="return"),
+            must("plain_answers", ">=", 3),
         ),
         supporting=(
             helps("return_follows_length", ">=", 0.5),
@@ -40,7 +40,11 @@ CAUSES: Final = (
             helps("change", ">=", 1.5, of="seconds", what="return_s"),
             helps("slice_share", "<", 0.3, part="queue"),
         ),
-        absent=(never("loop_blocked", "is", True), never("backlogged_streams", ">=", 3)),
+        absent=(
+            never("group_ratio", ">=", 3, attribute="parsed", what="return"),
+            never("loop_blocked", "is", True),
+            never("backlogged_streams", ">=", 3),
+        ),
         twins=(Twin("decode.batch-growth", must("slice_share", ">=", 0.12, part="return")),),
         remedies=(
             Remedy("mitigate-now", "stream in larger intervals", "--stream-interval", True, "smoothness of the stream"),

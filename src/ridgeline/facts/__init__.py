@@ -125,6 +125,7 @@ MEASURES: Final[dict[str, Callable[..., Fact]]] = {
     "wrong_outputs": outputs.wrong_outputs,
     "decode_demand": outputs.decode_demand,
     "group_ratio": groups.group_ratio,
+    "plain_answers": groups.plain_answers,
     "slow_class": classes.slow_class,
     "affected": affected.affected,
     "adapters_limit": groups.adapters_limit,

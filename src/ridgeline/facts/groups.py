@@ -90,6 +90,29 @@ def group_ratio(view: View, attribute: str, what: str = "ttft") -> Fact:
     )
 
 
+PARSED: Final = """
+WITH rows AS (
+    SELECT coalesce(tools_set, false) OR coalesce(schema_set, false) OR coalesce(reasoning, false) AS parsed, source,
+        line
+    FROM asks
+    WHERE return_s IS NOT NULL AND NOT coalesce(probe, false)
+        AND ($since::DOUBLE IS NULL OR received_ts >= $since) AND ($until::DOUBLE IS NULL OR received_ts <= $until)
+)
+SELECT count(*) AS n, count(*) FILTER (WHERE NOT parsed) AS plain,
+    (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
+     FROM (SELECT source, min(line) AS a, max(line) AS b FROM rows WHERE NOT parsed GROUP BY source)) AS cites
+FROM rows
+"""
+
+
+def plain_answers(view: View) -> Fact:
+    """Answers, with a known way back, that no parser is known to have touched; missing where every one is parsed."""
+    n, plain, cites = view.one(PARSED, bounds(view))
+    if plain < 3:
+        return lacking("answers without tools, schema or reasoning", "a window that holds both", n)
+    return found(view, plain, "answers", n, cites)
+
+
 ADAPTERS: Final = """
 WITH keys AS (SELECT replace(key, '-', '_') AS key, value, source, line FROM config)
 SELECT (SELECT count(*) FROM keys) AS known, count(*) FILTER (WHERE key = 'enable_lora') AS enabled,

@@ -31,6 +31,7 @@ MEASURES: Final[dict[str, str]] = {
     ),
     "ends_together": "{together:.3g} answers ended together after {silence:.3g} s without an end, {stalls:.3g} times",
     "group_ratio.nobody": "no request has {attribute} output",
+    "plain_answers": "{value:#answer} came back that no parser is known to have touched",
     "burst.waits": "one request in a hundred waited {seconds:.3g} s or more",
     "queue_motion": (
         "the queue of all ranks is {value:word}: {first:.3g} at first, {last:.3g} at the end, {peak:.3g} at its "

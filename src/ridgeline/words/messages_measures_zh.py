@@ -29,6 +29,7 @@ QUEUE: Final[dict[str, str]] = {
     "rush_felt": "在最拥挤的十秒内到达的 {many} 个请求首 token 延迟为 {rushed:.3g} s，其余为 {usual:.3g} s",
     "ends_together": "{together:.3g} 个回答在 {silence:.3g} s 无任何结束之后一起结束，共 {stalls:.3g} 次",
     "group_ratio.nobody": "没有请求带有 {attribute} 输出",
+    "plain_answers": "{value} 个回答没有已知的解析器处理过",
     "burst.waits": "百分之一的请求等待 {seconds:.3g} s 以上",
     "queue_motion": (
         "所有 rank 的队列{value:word}：开始 {first:.3g}，结束 {last:.3g}，峰值 {peak:.3g}（{n} 个负载采样点）"
