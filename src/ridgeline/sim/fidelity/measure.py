@@ -36,6 +36,8 @@ THIN_STRETCH: Final = 1.5
 """Bounds grow by this where fewer than `FEW` requests were fitted, or no stamps of the engine."""
 THIN_SPREAD: Final = 0.06
 """There a server's speed counts as no steadier than this: few blocks of requests say little about the hours after."""
+FEW_SPREAD: Final = 0.12
+"""The same of fewer than `FEW` requests: shared machines were seen to slow by a third after their first forty."""
 NEAR: Final = 1.3
 """A fit whose loss is within this factor of the best could as well be the true one."""
 MOST_SPREAD: Final = 0.3
@@ -95,8 +97,9 @@ def fidelity(
     wide = 1 + DEVIATIONS * steady
     speeds = [simulated(traffic, paced(best, factor), runner)[1] for factor in (1 / wide, wide)]
     further: list[dict[str, Floats]] = []
-    if thin and steady < THIN_SPREAD:
-        wide = 1 + DEVIATIONS * THIN_SPREAD
+    least = FEW_SPREAD if best.requests < FEW else THIN_SPREAD
+    if thin and steady < least:
+        wide = 1 + DEVIATIONS * least
         further = [simulated(traffic, paced(best, factor), runner)[1] for factor in (1 / wide, wide)]
     speeds += [simulated(traffic, f, runner)[1] for f in found[1:] if could_be(f, best)]
     earlier = drift(traffic, best, train, runner, known)
@@ -111,11 +114,11 @@ def fidelity(
         bounded: list[tuple[Floats, Floats] | None] = [None, None]
         if guess is not None:
             again = [observed_and_predicted(traffic, m, test, metric)[1] for m in members]
-            least = 0.0 if metric == "tpot_s" else step_s
+            floor = 0.0 if metric == "tpot_s" else step_s
             for k, group in enumerate((speeds, [*speeds, *further])):
                 pace = [observed_and_predicted(traffic, m, test, metric)[1] for m in group]
                 bounded[k] = bounds(guess, [g for g in again if g is not None], [g for g in pace if g is not None],
-                                    earlier.get(metric), stretch, least)  # fmt: skip
+                                    earlier.get(metric), stretch, floor)  # fmt: skip
         # thin evidence widens what is said of a figure, and is no reason by itself to distrust one that fits
         judged[metric], answer[metric] = (figures(seen_values, guess, pair) for pair in bounded)
     trust, why = judge(judged, assumed)
