@@ -90,8 +90,7 @@ def test_a_cold_start_shows_from_token_to_token_and_wears_off() -> None:
 
     assert cold(0.3, 0.03) == 10.0
     assert cold(0.3, 0.3) is None  # slow ever since is no cold start, and of first tokens nothing is known
-    assert cold(0.03, 0.005) == 6.0
-    assert cold(0.02, 0.005) is None  # nobody notices fifteen milliseconds
+    assert cold(0.09, 0.01) is None  # a young batch varies that much
 
 
 def test_a_rush_is_felt_by_those_who_came_in_it() -> None:

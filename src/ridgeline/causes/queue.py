@@ -35,6 +35,7 @@ CAUSES: Final = (
             Twin("memory.saturation", must("overload", "is", True)),
         ),
         explains=(
+            "decode.token-stall",
             "memory.saturation",
             "memory.retraction-storm",
             "memory.pool-misconfigured",

@@ -11,7 +11,7 @@ from ridgeline.model.fact import Fact
 HOW_REQUESTS: Final = "--enable-metrics with the request log, the metrics exporter, or ReqTimeStats lines"
 WARM_S: Final = 90.0  # from here on a server counts as warm, where ten requests came so late
 CLEAR: Final = 3.0
-NOTICED_S: Final = 0.02  # seconds for a token; less than that more is a warm-up nobody sees
+NOTICED_S: Final = 0.1  # seconds for a token; a young batch varies by less than that more
 
 COLD: Final = """
 WITH boot AS (
