@@ -34,7 +34,7 @@ def walked(d: Diagnosis) -> list[tuple[str, str, str]]:
 
 
 def test_the_walk_is_in_this_order_and_rules_out_as_it_goes() -> None:
-    d = run()
+    d = run(gauge(1, "evicted_tokens", [0.0] * 40))
     keys = [key for _, _, key in walked(d)]
     assert [rung for rung, _, _ in walked(d)] == ["D0", "D1", "D2", "D3", "D4"]
     assert keys == ["d0.neither", "d1.drift", "d2.room", "d3.little", "d4.one"]
@@ -101,3 +101,18 @@ def test_a_common_prefix_of_twenty_is_reused_by_whole_pages(page: int, reusable:
     told = dict(lost.statement.figures)
     assert told["hit"] == pytest.approx(reusable / 80, abs=1e-3)
     assert told["lost"] == 20 - reusable
+
+
+def test_one_callers_prompts_change_and_the_others_find_theirs() -> None:
+    callers = {"client": ["a", "b", "b", "b", "b"]}
+    d = run(before={"cached_tokens": 350, **callers}, after={"cached_tokens": [0, 350, 350, 350, 350], **callers})
+    assert d.findings[0].cause == "cache.prompt-drift"
+    assert dict(d.findings[0].scope)["client"] == ("a",)
+    new = run(
+        before={"cached_tokens": 350, "client": "b"}, after={"cached_tokens": [0, 350, 350, 350, 350], **callers}
+    )  # one that nobody saw before has prompts of its own
+    assert "cache.prompt-drift" not in [f.cause for f in new.findings if f.confidence != "low"]
+
+
+def test_a_pool_that_is_not_full_of_running_requests_rules_no_eviction_out_without_the_counter() -> None:
+    assert "cache.eviction" not in {c for a in run().ladder for c in a.ruled_out}

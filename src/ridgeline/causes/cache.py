@@ -51,7 +51,8 @@ CAUSES: Final = (
         looks_like="Prompts that should share a head differ near its beginning.",
         differs="The ids themselves differ: no cache could hit.",
         required=(must("content_changed", "is", True),),
-        absent=(never("change", ">", 0.8, of="hit_ratio"), never("hit_ratio", ">=", 0.8)),
+        # One caller's prompts may be a small part of all: the whole ratio then falls but little.
+        absent=(never("change", ">", 0.97, of="hit_ratio"), never("hit_ratio", ">=", 0.9)),
         supporting=(
             helps("written_never_read", ">=", 1),
             helps("change", "<=", 0.75, of="hit_ratio"),
@@ -80,7 +81,11 @@ CAUSES: Final = (
             never("keys_split", "is", True),
             never("scattered", "is", True),
             never("evicted_tokens", "<", 1),
-            never("slice_share", ">=", 0.8, part="queue"),
+            # More to serve fills the pool, and evictions follow from that.
+            never("change", ">=", 1.2, of="arrival_rate"),
+            never("change", ">=", 1.5, of="output_tokens"),
+            # KV that nobody gives back takes the room of cached prefixes as well.
+            never("change", ">=", 1.4, of="tokens_per_running"),
         ),
         twins=(Twin("cache.prompt-drift", must("evicted_tokens", ">=", 1)),),
         explains=FOLLOWS,

@@ -77,6 +77,7 @@ MEASURES: Final[dict[str, Callable[..., Fact]]] = {
     "retractions_per_min": memory.retractions_per_min,
     "tokens_per_running": memory.tokens_per_running,
     "pool_queue": pool_wait.pool_queue,
+    "retractions_apart": pool_wait.retractions_apart,
     "pool_tokens": memory.pool_tokens,
     "pool_too_small": memory.pool_too_small,
     "runaway_outputs": memory.runaway_outputs,

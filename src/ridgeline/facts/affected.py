@@ -78,7 +78,9 @@ def affected(view: View, who: str) -> Fact:
     told: dict[str, Any] = {"who": who, "hits": int(hit.sum()), "edge": rounded(edge)}
     if hit.sum() < FEWEST_HIT or hit.all():
         return found(view, "", "", len(table), (), **told)
-    classes = _named(table, hit, who, (*ATTRIBUTES, *labels))
+    classes, inside = _named(table, hit, who, (*ATTRIBUTES, *labels))
+    if classes and who == "missed":
+        told |= _found(view, table, labels, inside, classes)
     rows = table.filter(pa.array(hit))
     cites = spans_of(list(zip(rows["source"].to_pylist(), rows["line"].to_pylist(), strict=True)))
     value = ", ".join(f"{name}={text}" for name, text in sorted(classes.items()))
@@ -103,8 +105,26 @@ def _edge(view: View, who: str, table: pa.Table) -> float:
     return max(float(np.quantile(now, 0.9)), 2 * float(np.median(now)))
 
 
-def _named(table: pa.Table, hit: Flags, who: str, attributes: Sequence[str]) -> dict[str, str]:
-    """Attribute → value of the best class and of every other that is the same requests under another name."""
+def _found(
+    view: View, table: pa.Table, labels: Sequence[str], inside: Flags, classes: dict[str, str]
+) -> dict[str, Any]:
+    """What share of its prompts the class found in the cache, now and in the baseline (None where it was not there)."""
+    share = 1 - float(table.filter(pa.array(inside))["measure"].to_numpy().mean())
+    told: dict[str, Any] = {"in_ratio": rounded(share), "in_ratio_then": None}
+    if view.baseline is None:
+        return told
+    before = view.arrow(ROWS, {**bounds(view.window(view.baseline, None)), "who": "missed", "most": MOST_ROWS})
+    before, _ = labelled(view, before.filter(pc.is_valid(before["measure"])))
+    name = next((n for n in (*labels, *ATTRIBUTES) if n in classes and n in before.column_names), None)
+    if name is not None:
+        members = pc.is_in(pc.cast(before[name], pa.string()), value_set=pa.array(classes[name].split(", ")))
+        then = before.filter(members)["measure"].to_numpy()
+        told["in_ratio_then"] = rounded(1 - float(then.mean())) if then.size >= FEWEST_HIT else None
+    return told
+
+
+def _named(table: pa.Table, hit: Flags, who: str, attributes: Sequence[str]) -> tuple[dict[str, str], Flags]:
+    """Attribute → value of the best class and of every other that is the same requests under another name; its rows."""
     lengths = pc.cast(table["prompt_tokens"], pa.float64()).to_numpy(zero_copy_only=False)
     octaves = np.where(np.isnan(lengths), -1, np.round(np.log2(np.maximum(np.nan_to_num(lengths), 1)))).astype(int)
     scored: list[tuple[float, str, str, Flags]] = []
@@ -113,7 +133,7 @@ def _named(table: pa.Table, hit: Flags, who: str, attributes: Sequence[str]) -> 
         if (score := _score(mask, hit, octaves if own else None)) is not None:
             scored.append((score, name, text, mask))
     if not scored:
-        return {}
+        return {}, np.zeros(hit.size, np.bool_)
     scored.sort(key=lambda s: (-s[0], s[1], s[2]))
     best = scored[0]
     out: dict[str, str] = {}
@@ -123,7 +143,7 @@ def _named(table: pa.Table, hit: Flags, who: str, attributes: Sequence[str]) -> 
         place = name in ("dp_rank", "worker") and score >= 0.5 * best[0]
         if name not in out and (same or place):
             out[name] = text
-    return out
+    return out, best[3]
 
 
 def _candidates(

@@ -78,11 +78,14 @@ def leaked(view: View) -> Fact:
         return restated(unowned, True, "", "unowned_share")
     if idle.value is not None:
         return restated(idle, False, "", "idle_usage")
-    if unowned.value is None and (each := change(view, "tokens_per_running")).value is not None:
+    seen = dict(unowned.statement.figures)
+    # Requests that could fill the pool themselves leave nothing to be beyond them.
+    blind = unowned.value is None or (seen["could"] or 0) >= seen["pool"]
+    if blind and (each := change(view, "tokens_per_running")).value is not None:
         prompts, answers = change(view, "prompt_tokens"), change(view, "output_tokens")
         same = prompts.value is not None and max(prompts.value, answers.value or 1.0) <= GREW
         if each.value >= TWICE and same:
             if (ended := ended_share(view)) is None or ended < ENDED:
                 return lacking("the outputs still being written", "--log-requests --log-requests-level 1", each.n)
             return restated(each, True, "", "leak.each")
-    return idle if unowned.value is None or unowned.value >= 0.02 else restated(unowned, False, "", "unowned_share")
+    return idle if blind or unowned.value >= 0.02 else restated(unowned, False, "", "unowned_share")

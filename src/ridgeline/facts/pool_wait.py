@@ -7,6 +7,7 @@ from typing import Final
 from ridgeline.bundle.view import View
 from ridgeline.facts.backlog import queued
 from ridgeline.facts.make import restated
+from ridgeline.facts.memory import pool_too_small, retractions_per_min
 from ridgeline.facts.queue import pool_full, waiting_share
 from ridgeline.facts.requests import seconds, slice_share
 from ridgeline.model.fact import Fact
@@ -31,3 +32,11 @@ def pool_queue(view: View) -> Fact:
         return stands
     told = dict(stands.statement.figures)
     return restated(wait, True, "", "pool_queue.felt", share=share.value, waiting=told["waiting"], busy=told["busy"])
+
+
+def retractions_apart(view: View) -> Fact:
+    """Retractions for each minute that the pool's size does not account for: 0 where a start brought half of it."""
+    rate, small = retractions_per_min(view), pool_too_small(view)
+    if rate.value and small.value and small.statement.key == "pool.shrunk":
+        return restated(small, 0.0, "per minute", "pool.shrunk")
+    return rate if rate.value is None else restated(rate, rate.value, "per minute", "retractions_per_min")

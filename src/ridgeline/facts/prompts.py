@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from ridgeline.bundle.view import View
-from ridgeline.facts.make import found, lacking, rounded
+from ridgeline.facts.make import bounds, found, lacking, rounded
 from ridgeline.model.fact import Fact
 
 WRITES: Final = """
@@ -30,11 +30,16 @@ def written_never_read(view: View) -> Fact:
     return found(view, value, "tokens", n, cites, read=read)
 
 
+FEWEST: Final = 8  # prompts
+
 # A prompt and the earlier one it resembles most: where they part, and what stands there (the prompt readers say).
 DRIFTS: Final = """
 WITH pairs AS (
     SELECT drift, common_tokens, tokens, drift IS NOT NULL AND common_tokens < 0.5 * tokens AS early, source, line
-    FROM prompts WHERE common_tokens IS NOT NULL AND tokens > 0
+    FROM prompts p LEFT JOIN (SELECT rid, min(received_ts) AS ts FROM requests GROUP BY rid) q USING (rid)
+    WHERE common_tokens IS NOT NULL AND tokens > 0
+        AND ($since::DOUBLE IS NULL OR q.ts IS NULL OR q.ts >= $since)
+        AND ($until::DOUBLE IS NULL OR q.ts IS NULL OR q.ts <= $until)
 )
 SELECT count(*) AS n, count(*) FILTER (WHERE early) AS drifting, mode(drift) FILTER (WHERE early) AS kind,
     median(common_tokens) FILTER (WHERE early) AS at, median(common_tokens / tokens) AS common,
@@ -45,11 +50,18 @@ FROM pairs
 
 
 def drifting_head(view: View) -> Fact:
-    """What differs early in most prompts that should be equal (clock, uuid, counter, …); empty where nothing."""
-    n, drifting, kind, at, common, cites = view.one(DRIFTS)
+    """What differs early in prompts that should be equal (clock, uuid, counter, …); empty where nothing.
+
+    In most of them; or, beside a baseline, in a tenth that is five times as large as before: one caller's prompts.
+    """
+    n, drifting, kind, at, common, cites = view.one(DRIFTS, bounds(view))
     if not n:
         return lacking("prompts or their ids", "--log-requests --log-requests-level 3, or a request dump")
-    value = f"{kind} after {at:.0f}" if drifting >= 0.5 * n else ""
+    began = False
+    if view.baseline is not None and drifting >= max(FEWEST, 0.1 * n):
+        before, drifted, *_rest = view.one(DRIFTS, bounds(view.window(view.baseline, None)))
+        began = before >= FEWEST and drifting / n >= 5 * drifted / before
+    value = f"{kind} after {at:.0f}" if began or drifting >= 0.5 * n else ""
     return found(view, value, "", n, cites, drifting=drifting, common=rounded(common))
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any, Final
 
 from ridgeline.bundle.view import View
-from ridgeline.facts.cache import hit_ratio, page_loss, places_per_key
+from ridgeline.facts.affected import affected
+from ridgeline.facts.cache import evicted_tokens, hit_ratio, page_loss, places_per_key
 from ridgeline.facts.events import event_count
 from ridgeline.facts.make import bounds, found, lacking, restated, rounded, spans_of
 from ridgeline.facts.memory import usage
@@ -118,14 +119,37 @@ def evicting(view: View) -> Fact:
     """Whether running requests take so much of the pool that cached prefixes have to give way.
 
     With several ranks or servers the same figures come of scattered requests: unless their places are known, it is
-    not told.
+    not told. A pool that requests lock but in part may evict as well, for its cache is not counted there: the
+    counter says so where prompts are seen to be what they were (changed ones fill the cache too).
     """
     full = usage(view, "peak")
-    if full.value is None or full.value < FULL:
-        return full if full.value is None else restated(full, False, "", "usage")
+    if full.value is None:
+        return full
+    if full.value < FULL:
+        moved = _evicts_more(view)
+        if moved is None:
+            return lacking("evictions", "evicted_tokens_total in /metrics (0.5.6 on), scraped in both windows", full.n)
+        if not moved:
+            return restated(full, False, "", "usage")
+        if drifting_head(view).value != "":
+            return lacking("the content of prompts", "--log-requests --log-requests-level 3", full.n)
     if scattered(view).value is None and not alone(view):
         return lacking("which rank or server each request of a key went to", HOW_PLACES, full.n)
     return restated(full, True, "", "usage")
+
+
+def _evicts_more(view: View) -> bool | None:
+    """Whether twice as much is evicted in a second as before; None where no counter is seen."""
+    now = evicted_tokens(view)
+    if now.value is not None and now.value < 1:
+        return False
+    if now.value is None or view.incident is None or view.baseline is None:
+        return None
+    then = evicted_tokens(view.window(view.baseline, None))
+    if then.value is None:
+        return None
+    spans = [max(w.to_ts - w.from_ts, 1.0) for w in (view.incident, view.baseline)]
+    return bool(now.value / spans[0] >= 2 * then.value / spans[1])
 
 
 def _fell(view: View) -> bool | None:
@@ -195,6 +219,8 @@ def content_changed(view: View) -> Fact:
     seen = drifting_head(view)
     if seen.value is not None:
         return restated(seen, bool(seen.value), "", "drift.differs" if seen.value else "drift.none", kind=seen.value)
+    if (own := _own_loss(view)) is not None:
+        return own
     if _fell(view) is not True:
         return seen
     if _found_as_much(view):
@@ -215,6 +241,20 @@ def content_changed(view: View) -> Fact:
     if None in others[:1] + others[3:5]:
         return seen
     return restated(hit_ratio(view), True, "", "drift.left")
+
+
+def _own_loss(view: View) -> Fact | None:
+    """A class that found its prefixes before and now does not, while the others find theirs; None where there is none.
+
+    What empties or fills the cache hits everybody. A class nobody saw before has prompts of its own.
+    """
+    if view.baseline is None or keys_split(view).value is not False:
+        return None
+    now = affected(view, "missed")
+    told = dict(now.statement.figures)
+    if not now.value or not told["in_ratio_then"] or told["in_ratio"] > 0.5 * told["in_ratio_then"]:
+        return None
+    return restated(now, True, "", "drift.class", now=told["in_ratio"], then=told["in_ratio_then"])
 
 
 def _found_as_much(view: View) -> bool:

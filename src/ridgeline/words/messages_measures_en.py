@@ -196,6 +196,10 @@ MEASURES: Final[dict[str, str]] = {
     "places.policy": (
         "the gateway picks one of {places} workers by {now}, by {then} before: no prefix is kept in one place"
     ),
+    "drift.class": (
+        "requests with {value} found {then:.0%} of their prompts in the cache before and {now:.0%} since, the others as "
+        "much as ever"
+    ),
     "affected": "{hits} of {n:#request} were hit ({who})[[; what sets them apart: {value}]]",
     "class.best": (
         "{value}: {hits} of its {members} requests are slow (lift {lift:.3g}), {coverage:.0%} of the {slow} slow ones"

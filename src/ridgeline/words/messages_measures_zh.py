@@ -173,6 +173,7 @@ EXECUTION: Final[dict[str, str]] = {
     "link.moved": "传输一个请求的 KV 平均用 {now:.3g} s，此前为 {then:.3g} s",
     "policy_spread": "网关按 {now} 选择 worker[[，此前按 {then}]]",
     "places.policy": "网关改为按 {now} 在 {places} 个 worker 中选择（此前为 {then}）：前缀不再固定在一处",
+    "drift.class": "带有 {value} 的请求此前有 {then:.0%} 的 prompt 命中缓存，此后为 {now:.0%}，其他请求不变",
     "affected": "{n} 个请求中有 {hits} 个受影响（{who}）[[；共同之处：{value}]]",
     "class.best": (
         "{value}：其 {members} 个请求中有 {hits} 个慢（提升度 {lift:.3g}），占 {slow} 个慢请求的 {coverage:.0%}"
