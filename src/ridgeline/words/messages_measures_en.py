@@ -278,6 +278,11 @@ MEASURES: Final[dict[str, str]] = {
         "the gateway counts {most:.3g} requests in flight at {worker} and next to none at {idle} of {workers} workers"
     ),
     "gateway_skew.zero": "no worker of the gateway stands idle beside a loaded one ({workers} workers)",
+    "herds": (
+        "at {uneven} of {n} moments with a queue one place had at most a quarter of the fullest one's, which changed "
+        "{turns} times"
+    ),
+    "herds.zero": "no herds: where queues are uneven the same place is the fullest ({n} moments)",
     "inflight_piles": "the inflight queue of {place} goes from {first:.3g} to {last:.3g} requests (means of thirds)",
     "itl_over_step": (
         "a token reaches the client every {heard_s:.3g} s and the engine makes one every {made_s:.3g} s "

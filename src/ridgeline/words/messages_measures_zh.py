@@ -239,6 +239,8 @@ PLACES: Final[dict[str, str]] = {
     "snapshot_age_s": "负载应答已有 {age:.3g} s 之久（最旧的 {oldest:.3g} s）",
     "gateway_skew": "网关统计：{worker} 上有 {most:.3g} 个请求在途，{workers} 个 worker 中有 {idle} 个几乎没有",
     "gateway_skew.zero": "没有出现一个 worker 繁忙而另一个空闲的情况（共 {workers} 个 worker）",
+    "herds": "{n} 个有排队的时刻中，有 {uneven} 个某处的队列不到最长者的四分之一，最长者换了 {turns} 次",
+    "herds.zero": "没有成群涌向一处：队列不均时最长的总是同一处（{n} 个时刻）",
     "inflight_piles": "{place} 的 inflight 队列从 {first:.3g} 变为 {last:.3g} 个请求（首尾三分之一的均值）",
     "itl_over_step": "客户端每 {heard_s:.3g} s 收到一个 token，引擎每 {made_s:.3g} s 产生一个（{value:.3g} 倍）",
     "pick_skew": "{candidates} 个 worker 中，{picks} 次选择有 {share:.0%} 落在 {worker}（为平均份额的 {value:.3g} 倍）",
