@@ -20,6 +20,7 @@ OVERALL: Final = (
     "decode.batch-growth",
     "decode.prefill-interference",
     "cache.eviction",
+    "cache.metric-artefact",  # a gauge that misleads slows nobody down
     "prefill.regression",
     "decode.regression",
     "prefill.prompt-mix",  # a key that brings long prompts moves the mix of the whole service
