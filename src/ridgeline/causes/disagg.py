@@ -170,7 +170,7 @@ CAUSES: Final = (
         id="disagg.peer-lost",
         looks_like="The other side's server went away.",
         differs="Heartbeats failed: its own log holds the reason. A failure within a fraction of a second is none.",
-        required=(must("event_count", ">=", 1, kinds="peer-lost"),),
+        required=(must("event_count", ">=", 1, kinds="peer-lost", before_s=120),),
         supporting=(helps("transfer_failures", ">=", 1), helps("event_count", ">=", 1, kinds="peer-unreachable")),
         explains=("disagg.transfer-stuck", "fault.abort"),
         scope_by=("server",),

@@ -18,7 +18,7 @@ WITH rows AS (
     SELECT * FROM events
     WHERE list_contains($kinds, kind)
         AND ($text::VARCHAR IS NULL OR contains(lower(coalesce(text, '') || ' ' || coalesce(attrs, '')), lower($text)))
-        AND ($since::DOUBLE IS NULL OR ts IS NULL OR ts >= $since)
+        AND ($since::DOUBLE IS NULL OR ts IS NULL OR ts >= $since - $before_s)
         AND ($until::DOUBLE IS NULL OR ts IS NULL OR ts <= $until)
 )
 SELECT count(*) AS hits, count(DISTINCT coalesce(rid, room::VARCHAR)) AS requests, min(ts) AS first, max(ts) AS last,
@@ -47,8 +47,11 @@ TRACE: Final = "Traceback (most recent call last):"
 TRACE_LINES: Final = 400
 
 
-def event_count(view: View, kinds: str, text: str | None = None) -> Fact:
-    """Events of the given kinds (comma separated), of those whose text holds `text`; copies of ranks are folded."""
+def event_count(view: View, kinds: str, text: str | None = None, before_s: float = 0.0) -> Fact:
+    """Events of the given kinds (comma separated), of those whose text holds `text`; copies of ranks are folded.
+
+    With `before_s`, so many seconds before the window count as well: users feel some happenings only later.
+    """
     wanted = kinds.split(",")
     unread = view.one(UNREAD_ERRORS)[0] if kinds == "crash" else 0
     if not {kind for (kind,) in view.query(KINDS)}.intersection(wanted):
@@ -58,7 +61,7 @@ def event_count(view: View, kinds: str, text: str | None = None) -> Fact:
         if unread:  # one of them may be the last word of a process
             return lacking("what the unread error lines say", "ridgeline sources --unread")
         return found(view, 0, "events", watched, (), key="event_count.none", kinds=kinds, text="", requests=0)
-    asked = {**bounds(view), "kinds": wanted, "text": text}
+    asked = {**bounds(view), "kinds": wanted, "text": text, "before_s": before_s}
     hits, requests, first, last, value, shown, peer, watched, cites = view.one(COUNT, asked)
     if not watched and not hits:
         return lacking("log lines", HOW_LOG)
