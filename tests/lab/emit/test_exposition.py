@@ -5,9 +5,11 @@ import re
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from prometheus_client import generate_latest
+from prometheus_client.registry import Collector
 
 from ridgeline.lab.emit import buckets
-from ridgeline.lab.emit.exposition import Family, Histogram, page, scrape
+from ridgeline.lab.emit.exposition import Family, Histogram, Scrape, page, scrape
 from ridgeline.lab.emit.model import VERSIONS
 from ridgeline.lab.emit.sglang_metrics import Counted, bounds_of, families
 from ridgeline.lab.emit.vllm_metrics import families as vllm_families
@@ -100,3 +102,12 @@ def test_a_scrape_says_when_and_what() -> None:
     assert scrape(1796011162.13944, 0.0293, 200, "http://h:1/metrics", "x 1.0\n").startswith(
         "#### scrape ts=1796011162.139440 took=0.0293 status=200 url=http://h:1/metrics\n"
     )
+
+
+def test_both_are_written_by_prometheus_clients_own_collector() -> None:
+    found = families(server(), counted("0.5.23"))
+    assert isinstance(Scrape(found), Collector)
+    assert page(found) == generate_latest(Scrape(found)).decode()
+    # as a server prints them: large figures in Go's way, quotes in a label escaped
+    odd = page([Family("x", "gauge", "x", (((("key", 'a"b\n'),), 1234567.0),))])
+    assert odd.splitlines()[-1] == 'x{key="a\\"b\\n"} 1.234567e+06'

@@ -1,8 +1,15 @@
-"""Prometheus text: families with samples, and cumulative histograms as prometheus_client writes them."""
+"""Metric families of a server in virtual or real time, written by prometheus-client."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import accumulate
+from typing import cast
+
+from prometheus_client import generate_latest
+from prometheus_client.metrics_core import Metric
+from prometheus_client.registry import Collector
+from prometheus_client.utils import floatToGoString
 
 Labels = tuple[tuple[str, str], ...]
 """Label pairs sorted by name."""
@@ -32,51 +39,42 @@ def labelled(pairs: Mapping[str, str]) -> Labels:
     return tuple(sorted(pairs.items()))
 
 
-def number(value: float) -> str:
-    """A sample's value as prometheus_client prints it: always a float."""
-    if value != value:
-        return "NaN"
-    if value == float("inf"):
-        return "+Inf"
-    return repr(float(value))
+class Scrape(Collector):
+    """The state of one server at one moment, as prometheus-client asks for it: what record and serve both write."""
+
+    def __init__(self, families: Iterable[Family]) -> None:
+        """Of families as `families` of `sglang_metrics`, `vllm_metrics` and `gateway` give them."""
+        self.families = families
+
+    def collect(self) -> Iterator[Metric]:
+        """Each family that has a sample, with buckets cumulative and in the multi-process collector's order."""
+        for family in self.families:
+            if not family.samples:
+                continue
+            # The library adds `_total` to a counter's name itself.
+            metric = Metric(family.name.removesuffix("_total"), family.help, family.kind)
+            for labels, value in family.samples:
+                told = dict(labels)
+                if isinstance(value, Histogram):
+                    metric.add_sample(f"{family.name}_sum", told, value.total)
+                    for bound, so_far in zip(_ends(family.bounds), accumulate(value.counts), strict=True):
+                        metric.add_sample(f"{family.name}_bucket", {**told, "le": bound}, float(so_far))
+                    metric.add_sample(f"{family.name}_count", told, float(sum(value.counts)))
+                else:
+                    metric.add_sample(family.name, told, value)
+            yield metric
 
 
-def braces(labels: Iterable[tuple[str, str]]) -> str:
-    """``{a="b",c="d"}``, or nothing."""
-    inside = ",".join(f'{k}="{v}"' for k, v in labels)
-    return "{" + inside + "}" if inside else ""
-
-
-@lru_cache(maxsize=4096)
-def bucket_heads(name: str, labels: Labels, bounds: tuple[float, ...]) -> tuple[str, ...]:
-    """What stands before the value of each bucket; the same at every scrape."""
-    return tuple(f"{name}_bucket{braces(sorted((*labels, ('le', number(b)))))} " for b in (*bounds, float("inf")))
-
-
-def histogram_lines(name: str, labels: Labels, h: Histogram, bounds: Sequence[float]) -> list[str]:
-    """Sum, cumulative buckets, count (the multi-process collector's order)."""
-    lines = [f"{name}_sum{braces(labels)} {number(h.total)}"]
-    running = 0
-    for head, count in zip(bucket_heads(name, labels, tuple(bounds)), h.counts, strict=True):
-        running += count
-        lines.append(head + number(running))
-    lines.append(f"{name}_count{braces(labels)} {number(running)}")
-    return lines
+@lru_cache(maxsize=256)
+def _ends(bounds: tuple[float, ...]) -> tuple[str, ...]:
+    """The label `le` of each bucket."""
+    written = cast("Callable[[float], str]", floatToGoString)
+    return tuple(written(bound) for bound in (*bounds, float("inf")))
 
 
 def page(families: Iterable[Family]) -> str:
     """One scrape's body."""
-    lines: list[str] = []
-    for family in families:
-        if not family.samples:
-            continue
-        lines += [f"# HELP {family.name} {family.help}", f"# TYPE {family.name} {family.kind}"]
-        for labels, value in family.samples:
-            if isinstance(value, Histogram):
-                lines += histogram_lines(family.name, labels, value, family.bounds)
-            else:
-                lines.append(f"{family.name}{braces(labels)} {number(value)}")
-    return "\n".join(lines) + "\n"
+    return generate_latest(Scrape(families)).decode()
 
 
 def scrape(ts: float, took_s: float, status: int, url: str, body: str) -> str:
