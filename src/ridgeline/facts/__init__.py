@@ -228,6 +228,8 @@ def ask(view: View, measure: str, args: Args = ()) -> Fact:
     """One measure's fact, named, so that (measure, args) give it again. Raises KeyError for an unknown measure."""
     fact = MEASURES[measure](ready(view), **dict(args))
     key = fact.statement.key or measure
-    if fact.value == 0 and f"{key}.zero" in MESSAGES:
+    # A yes or no restated from a number is told by that number.
+    told = dict(fact.statement.figures).get("value", fact.value) if isinstance(fact.value, bool) else fact.value
+    if told == 0 and f"{key}.zero" in MESSAGES:
         key = f"{key}.zero"
     return replace(fact, measure=measure, args=args, statement=Statement(key, fact.statement.figures))

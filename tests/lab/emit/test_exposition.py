@@ -106,8 +106,8 @@ def test_a_scrape_says_when_and_what() -> None:
 
 def test_both_are_written_by_prometheus_clients_own_collector() -> None:
     found = families(server(), counted("0.5.23"))
-    assert isinstance(Scrape(found), Collector)
-    assert page(found) == generate_latest(Scrape(found)).decode()
+    collector: Collector = Scrape(found)
+    assert page(found) == generate_latest(collector).decode()
     # as a server prints them: large figures in Go's way, quotes in a label escaped
     odd = page([Family("x", "gauge", "x", (((("key", 'a"b\n'),), 1234567.0),))])
     assert odd.splitlines()[-1] == 'x{key="a\\"b\\n"} 1.234567e+06'
