@@ -45,6 +45,7 @@ def live(browser: Any, out: Path) -> None:
             page = browser.new_context(color_scheme=theme, viewport={"width": 1240, "height": 1100}).new_page()
             page.goto(address)
             page.wait_for_selector("body[data-story='ready']", timeout=120_000)
+            page.locator("#slot-heat").scroll_into_view_if_needed()  # what the finding says may push it down
             box = page.locator("#slot-heat svg").bounding_box()
             y = box["y"] + box["height"] / 2
             page.mouse.move(box["x"] + box["width"] * 0.42, y)
