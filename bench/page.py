@@ -93,6 +93,7 @@ def measure(bundle: Path, brushes: int) -> dict[str, float]:
         page.wait_for_selector("body[data-story]", timeout=600_000)
         took = []
         for k in range(brushes):
+            page.locator("#slot-heat").scroll_into_view_if_needed()
             box = page.locator("#slot-heat svg").bounding_box()
             assert box is not None
             before = spent()

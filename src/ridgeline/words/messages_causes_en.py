@@ -200,7 +200,8 @@ CAUSES: Final[dict[str, str]] = {
         "come back, plain ones {group_ratio_parsed_return__without_s:.3g} s."
     ),
     "cause.frontend.blocked-loop": (
-        "One loop stood still in {loop_blocked__stalls:#moment}[[: {loop_blocked__held:#request was|requests were} held "
+        "One loop stood still in {loop_blocked__stalls:#moment}[[: "
+        "{loop_blocked__held:#request was|requests were} held "
         "before the scheduler and let go together (worst {loop_blocked__worst:.3g} s)]]"
         "[[: {loop_blocked__together:#answer} ended together after a silence]]."
     ),

@@ -84,7 +84,8 @@ CAUSES: Final[dict[str, str]] = {
     ),
     "cause.decode.token-stall": "请求留在 batch 中，却每次都有数秒得不到 token。",
     "cause.memory.saturation": (
-        "KV 池使用率 {usage_when_queued__usage:.0%}，{pool_queue__waiting} 个请求在排队，{pool_queue__busy:.3g} 个在运行。"
+        "KV 池使用率 {usage_when_queued__usage:.0%}，{pool_queue__waiting} 个请求在排队，"
+        "{pool_queue__busy:.3g} 个在运行。"
     ),
     "cause.memory.retraction-storm": (
         "{retractions__value} 个请求被放回队列（retract，vLLM 称为抢占）并重新计算"

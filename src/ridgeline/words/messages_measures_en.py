@@ -197,8 +197,8 @@ MEASURES: Final[dict[str, str]] = {
         "the gateway picks one of {places} workers by {now}, by {then} before: no prefix is kept in one place"
     ),
     "drift.class": (
-        "requests with {value} found {then:.0%} of their prompts in the cache before and {now:.0%} since, the others as "
-        "much as ever"
+        "requests with {value} found {then:.0%} of their prompts in the cache before and {now:.0%} since, the others "
+        "as much as ever"
     ),
     "affected": "{hits} of {n:#request} were hit ({who})[[; what sets them apart: {value}]]",
     "class.best": (
