@@ -82,7 +82,8 @@ def test_a_terminal_that_goes_away_ends_it_in_order(tmp_path: Path) -> None:
     """The line to the machine drops: what was captured is sealed, and raised logging is put back."""
     # A process of one thread forks behind a terminal of its own, closes it when told, and passes the status on.
     code = (
-        "import os, pty, sys\n"
+        "import os, pty, signal, sys\n"
+        "signal.signal(signal.SIGHUP, signal.SIG_DFL)  # whoever runs the tests may be deaf to it\n"
         "child, terminal = pty.fork()\n"
         "if child == 0: os.execv(sys.executable, [sys.executable, '-m', 'ridgeline', *sys.argv[1:]])\n"
         "sys.stdin.readline(); os.close(terminal)\n"
@@ -96,7 +97,10 @@ def test_a_terminal_that_goes_away_ends_it_in_order(tmp_path: Path) -> None:
             assert behind.stdin is not None
             behind.stdin.write("\n")
             behind.stdin.flush()
-            assert behind.wait(60) == 0
+            try:
+                assert behind.wait(60) == 0
+            finally:
+                behind.kill()
     assert (tmp_path / "out" / "manifest.json").exists()
     posts = [json.loads(body) for method, _, body in engine.seen if method == "POST"]
     assert posts == [{"log_requests": True, "log_requests_level": 1}, {"log_requests": False, "log_requests_level": 0}]
