@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -32,6 +33,8 @@ from ridgeline.signals.stream import Blob
 
 ORDER: Final[dict[str, str]] = {"sources": "source", "requests": "request", "request_attrs": "source, line, name"}
 WIDEST: Final = "records"
+FIGURE: Final = re.compile(r"[-+]?(?:\d[\d.]{0,30}(?:e[-+]?\d{1,4})?|Inf|NaN)", re.IGNORECASE)
+MOST_SEEN: Final = 200_000  # names with labels whose cleaned form is remembered
 PARTED: Final = f"{STORED}, ROW_GROUPS_PER_FILE 8, FILENAME_PATTERN 'part-{{i}}'"
 LONG: Final = frozenset(
     ("records", "requests", "request_attrs", "stages", "batches", "samples", "histograms", "events")
@@ -164,10 +167,28 @@ def _embed(source: Source, out: Path, keep_text: bool) -> str | None:
     path = out / name
     path.parent.mkdir(exist_ok=True)
     with path.open("wb") as raw, gzip.GzipFile(filename="", fileobj=raw, mode="wb", mtime=0, compresslevel=6) as f:
+        seen: dict[str, str] = {}
         for _, data in source.blob.chunks(source.reading):
             text = data.decode("utf-8", "surrogateescape")
-            f.write(_clean(text, keep_text).encode("utf-8", "surrogateescape"))
+            many = source.reading.kind == "exposition"
+            clean = _clean_samples(text, keep_text, seen) if many else _clean(text, keep_text)
+            f.write(clean.encode("utf-8", "surrogateescape"))
     return name
+
+
+def _clean_samples(text: str, keep_text: bool, seen: dict[str, str]) -> str:
+    """The same of a page of metrics, whose lines differ from scrape to scrape in their last figure only."""
+    out: list[str] = []
+    for line in text.split("\n"):
+        head, blank, value = line.rpartition(" ")
+        if not FIGURE.fullmatch(value):
+            head, blank, value = line, "", ""
+        if (kept := seen.get(head)) is None:
+            kept = seen[head] = _clean(head, keep_text)
+            if len(seen) > MOST_SEEN:
+                seen.clear()
+        out.append(f"{kept}{blank}{value}")
+    return "\n".join(out)
 
 
 def _clean(text: str, keep_text: bool) -> str:
