@@ -48,8 +48,12 @@ def scope_of(j: Judgement, book: Book) -> tuple[Scope, tuple[Fact, ...]]:
     out = places(j.cause.scope_by, servers, j.facts("required"), j.facts("supporting"))
     known = dict(out)
     classes, facts = hit(book, WHO.get(j.cause.id, WHO.get(j.cause.layer, SLOW)))
-    # A class may hold more values than the one that a sign names; a place that a sign names stays.
-    more = {name: values for name, values in classes if name not in known or set(known[name]) <= set(values)}
+    # A class may hold more values than the one that a sign names; a place that a sign names stays. Of placement the
+    # sign names who brings the work, and the class all who suffer from it.
+    wider = j.cause.layer != "routing"
+    more = {
+        name: values for name, values in classes if name not in known or (wider and set(known[name]) <= set(values))
+    }
     return tuple(sorted({**known, **more}.items())), facts
 
 
