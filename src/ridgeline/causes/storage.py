@@ -19,6 +19,7 @@ CAUSES: Final = (
             helps("event_count", ">=", 1, kinds="storage"),
         ),
         twins=(Twin("storage.tier-miss", must("slice_share", ">=", 0.2, part="storage")),),
+        explains=("queue.slot-leak", "queue.over-reservation"),  # who waits for a tier is not admitted: nothing is lost
         remedies=(
             Remedy("fix", "bound the prefetch, or recompute short prefixes", "--hicache-storage-prefetch-policy", True),
         ),

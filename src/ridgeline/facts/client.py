@@ -20,15 +20,19 @@ WITH client AS (
 ),
 server AS (
     SELECT rid, any_value(coalesce(ttft_s, first_token_ts - received_ts, prefill_done_ts - received_ts)) AS ttft_s,
-        any_value(e2e_s) AS e2e_s
+        -- each side of a pair sees its own part of a request, neither the whole
+        any_value(e2e_s) FILTER (WHERE coalesce(role, 'unified') NOT IN ('prefill', 'decode')) AS e2e_s
     FROM records WHERE coalesce(role, '') NOT IN ('client', 'gateway') AND kind <> 'client' GROUP BY rid
 ),
 joined AS (
-    -- Where the engine says nothing of a first token: what of the whole answer's time it did not see.
-    SELECT c.ttft_s AS seen, coalesce(s.ttft_s, greatest(c.ttft_s - greatest(c.e2e_s - s.e2e_s, 0), 0)) AS engine,
+    -- Where the engine says nothing of a first token: what of the whole answer's time it did not see. More than all
+    -- of the client's TTFT lies behind the first token: that tells nothing of what came before it.
+    SELECT c.ttft_s AS seen,
+        coalesce(s.ttft_s, CASE WHEN c.e2e_s - s.e2e_s < c.ttft_s
+            THEN c.ttft_s - greatest(c.e2e_s - s.e2e_s, 0) END) AS engine,
         c.source, c.line
     FROM client c JOIN server s ON s.rid IN (c.rid, c.key)
-    WHERE c.ttft_s IS NOT NULL AND coalesce(s.ttft_s, c.e2e_s - s.e2e_s) IS NOT NULL
+    WHERE c.ttft_s IS NOT NULL AND (s.ttft_s IS NOT NULL OR c.e2e_s - s.e2e_s < c.ttft_s)
         AND ($since::DOUBLE IS NULL OR c.received_ts >= $since) AND ($until::DOUBLE IS NULL OR c.received_ts <= $until)
 )
 SELECT count(*) AS n, median(seen - engine) AS gap_s, median(seen) AS seen, median(engine) AS engine,
