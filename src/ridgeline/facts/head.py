@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from ridgeline.bundle.view import View
+from ridgeline.facts.events import event_count
 from ridgeline.facts.make import bounds, found, lacking, restated, rounded
 from ridgeline.facts.points import ready
 from ridgeline.model.fact import Fact
@@ -48,8 +49,6 @@ def head_blocked(view: View) -> Fact:
 
 def unfittable(view: View) -> Fact:
     """Whether a request that can never be admitted stands in the way, or is refused as too large each time."""
-    from ridgeline.facts.events import event_count
-
     said = event_count(view, "request-too-large")
     if said.value:
         return restated(said, True, "", said.statement.key or "event_count")

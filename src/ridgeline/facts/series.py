@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from ridgeline.bundle.view import View
-from ridgeline.facts.events import FROZEN, stands_still
 from ridgeline.facts.make import bounds
 from ridgeline.facts.points import ready
+from ridgeline.facts.standstill import FROZEN, stands_still
 
 FROZEN_SINCE: Final = 7  # the column of FROZEN that says when it began
 

@@ -9,9 +9,9 @@ from ridgeline.bundle.view import View
 from ridgeline.causes import LAYERS
 from ridgeline.causes.sign import HINT
 from ridgeline.facts.change import change
-from ridgeline.facts.events import OLD_S
 from ridgeline.facts.points import alone
 from ridgeline.facts.series import span
+from ridgeline.facts.standstill import OLD_S
 from ridgeline.ladder.book import Book
 from ridgeline.ladder.judge import Judgement
 from ridgeline.ladder.scope import hit
