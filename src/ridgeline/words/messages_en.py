@@ -7,6 +7,7 @@ from ridgeline.words.messages_causes_en import CAUSES
 from ridgeline.words.messages_measures_en import MEASURES
 from ridgeline.words.messages_memory_en import MEMORY
 from ridgeline.words.messages_page_en import PAGE
+from ridgeline.words.messages_places_en import PLACES
 from ridgeline.words.messages_report_en import REPORT
 
 FATES: Final = (
@@ -207,4 +208,4 @@ RUNGS: Final[dict[str, str]] = {
     "why.open-cause": "a cause is half shown and neither proven nor excluded",
 }
 
-MESSAGES: Final[dict[str, str]] = {**RUNGS, **MEMORY, **MEASURES, **CAUSES, **ASKS, **PAGE, **REPORT}
+MESSAGES: Final[dict[str, str]] = {**RUNGS, **MEMORY, **MEASURES, **PLACES, **CAUSES, **ASKS, **PAGE, **REPORT}
