@@ -14,6 +14,7 @@ from random import Random
 import pytest
 
 from ridgeline.bundle.open import open_sources
+from tests.live.bad_answers import away, garbage, half, hang, huge
 from tests.live.running import end_all, start, until
 from tests.live.serving import Engine, Handler, serving
 
@@ -127,39 +128,6 @@ def test_killed_at_random_no_answer_that_was_written_is_lost(tmp_path: Path, see
     status, _, err = run("--seal", sealed)
     assert status == 0, err
     assert count(sealed, wanted) == kept and count(sealed, "SELECT count(*) FROM batches") == 1
-
-
-def hang(handler: Handler) -> None:
-    time.sleep(30)
-
-
-def half(handler: Handler) -> None:
-    handler.send_response(200)
-    handler.send_header("Content-Length", "100000")
-    handler.end_headers()
-    handler.wfile.write(b"sglang:num_running_reqs 3")
-    handler.wfile.flush()
-    handler.connection.close()
-
-
-def huge(handler: Handler) -> None:
-    handler.send_response(200)
-    handler.send_header("Content-Length", str(1 << 30))
-    handler.end_headers()
-    piece = b"x" * (1 << 20)
-    for _ in range(1 << 10):
-        handler.wfile.write(piece)
-
-
-def away(handler: Handler) -> None:
-    handler.send_response(302)
-    handler.send_header("Location", "http://127.0.0.2:9/metrics")
-    handler.end_headers()
-
-
-def garbage(handler: Handler) -> None:
-    handler.wfile.write(b"\x00\xff\x00 this is no HTTP \r\n\r\n")
-    handler.connection.close()
 
 
 def test_endpoints_in_trouble_cost_only_themselves(tmp_path: Path) -> None:

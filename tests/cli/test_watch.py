@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.live.bad_answers import away, half, huge
 from tests.live.running import end_all, start, until
 from tests.live.serving import Engine, Handler, serving
 
@@ -188,27 +189,6 @@ def test_a_full_disk_is_one_line_and_the_ring_goes_on(tmp_path: Path) -> None:
 
 def test_trouble_of_every_kind_at_once(tmp_path: Path) -> None:
     """Half an answer, a redirect elsewhere, a gigabyte, other labels, a restart: one clear line at most of each."""
-
-    def half(handler: Handler) -> None:
-        handler.send_response(200)
-        handler.send_header("Content-Length", "100000")
-        handler.end_headers()
-        handler.wfile.write(b"sglang:num_running_reqs 3")
-        handler.wfile.flush()
-        handler.connection.close()
-
-    def away(handler: Handler) -> None:
-        handler.send_response(302)
-        handler.send_header("Location", "http://127.0.0.2:9/metrics")
-        handler.end_headers()
-
-    def huge(handler: Handler) -> None:
-        handler.send_response(200)
-        handler.send_header("Content-Length", str(1 << 30))
-        handler.end_headers()
-        for _ in range(1 << 10):
-            handler.wfile.write(b"x" * (1 << 20))
-
     changing, bad = Engine(ranks=2), [Engine(faults={"/metrics": fault}) for fault in (half, away, huge)]
     with ExitStack() as stack:
         urls = [stack.enter_context(serving(engine)) for engine in (changing, *bad)]
