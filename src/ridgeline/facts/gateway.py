@@ -6,9 +6,8 @@ from typing import Final
 
 from ridgeline.bundle.view import View
 from ridgeline.facts.make import bounds, found, lacking, rounded
+from ridgeline.facts.ranks import LOADED
 from ridgeline.model.fact import Fact
-
-LOADED: Final = 8.0  # requests in flight at the busiest worker from which an idle one beside it means something
 
 PICKS: Final = 20  # selections from which a share says something
 

@@ -100,8 +100,7 @@ CAUSES: Final[dict[str, str]] = {
         "computed anew[[, within {retractions_per_min__span_s:.3g} s]]."
     ),
     "cause.memory.leak": (
-        "The pool holds KV that no request owns: it is not given back[[ (the engine's own idle check: "
-        "{leaked__text})]]."
+        "The pool's KV does not add up with the requests there are[[ (the engine's own idle check: {leaked__text})]]."
     ),
     "cause.memory.oom-crash": (
         "An allocation failed[[: {allocation_failures__asked:#token} asked, {allocation_failures__free} free]][[ "

@@ -91,7 +91,7 @@ CAUSES: Final[dict[str, str]] = {
         "{retractions__value} 个请求被放回队列（retract，vLLM 称为抢占）并重新计算"
         "[[，发生在 {retractions_per_min__span_s:.3g} s 之内]]。"
     ),
-    "cause.memory.leak": "KV 池中有不属于任何请求的 KV：没有被归还[[（引擎自己的空闲检查：{leaked__text}）]]。",
+    "cause.memory.leak": "KV 池里的 KV 与现有请求对不上[[（引擎自己的空闲检查：{leaked__text}）]]。",
     "cause.memory.oom-crash": (
         "一次分配失败[[：申请 {allocation_failures__asked} 个 token，空闲 {allocation_failures__free} 个]]"
         "[[（{allocation_failures__free_pages} 页，每页 {allocation_failures__page}）]]"

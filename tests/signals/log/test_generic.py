@@ -128,3 +128,10 @@ def test_development_cases(shared_dir: Path, case: str, kinds: set[str]) -> None
     reading, tables = tables_of((shared_dir / "cases" / case).read_bytes())
     assert {event["kind"] for event in tables["events"] if event["kind"] != "http"} == kinds
     assert reading.unparsed == 0
+
+
+@pytest.mark.parametrize(("code", "kind"), [(79, "crash"), (48, "crash"), (63, "other-error"), (31, "other-error")])
+def test_a_gpu_lost_is_told_from_one_that_only_complains(code: int, kind: str) -> None:
+    line = f"Apr  2 09:00:01 gpu7 kernel: [8822.12] NVRM: Xid (PCI:0000:17:00): {code}, pid=4411, name=python\n"
+    _, tables = tables_of(line * 3)
+    assert {event["kind"] for event in tables["events"]} == {kind}

@@ -121,7 +121,7 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule(
         "crash",
         "NVRM: Xid",
-        r"Xid \((?P<device>[^)]{1,40})\): (?P<xid>48|6[234]|74|79|9[245]|1(?:19|20|40))\b(?P<why>.{0,200})",
+        r"Xid \((?P<device>[^)]{1,40})\): (?P<xid>48|62|79|9[45]|1(?:19|20|40))\b(?P<why>.{0,200})",
         "fatal",
     ),
     Rule("other-error", "NVRM: Xid", r"Xid \((?P<device>[^)]{1,40})\): (?P<xid>\d{1,4})\b", "error"),
