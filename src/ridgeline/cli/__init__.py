@@ -4,6 +4,7 @@ import os
 import signal
 import sys
 from io import TextIOWrapper
+from types import ModuleType
 from typing import Final
 
 from cyclopts import App, CycloptsError
@@ -91,14 +92,16 @@ def _standard_input_last(arguments: list[str]) -> list[str]:
     return [*(a for a in arguments if a != "-"), "--", "-"]
 
 
-def _said_in_english() -> None:
+def _said_in_english(catalogue: ModuleType) -> None:
     """One line for everything that was said in English because the language asked for lacks it."""
-    catalogue = sys.modules.get("ridgeline.words.catalogue")
-    if catalogue is None:
-        return  # a verb that says nothing has not loaded it
     for lang in catalogue.CATALOGUES:
         if lacks := catalogue.in_english(lang):
             print(f"ridgeline: {catalogue.say('report.lacks', {'texts': len(lacks)}, lang)}", file=sys.stderr)
+
+
+def _catalogue() -> ModuleType | None:
+    """The catalogue of statements if it is loaded: a verb that says nothing has not paid for it."""
+    return sys.modules.get("ridgeline.words.catalogue")
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -109,11 +112,14 @@ def main(arguments: list[str] | None = None) -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a file's name may be no UTF-8, a terminal may be ASCII only
+    if catalogue := _catalogue():
+        catalogue.forget_english()  # what an earlier verb of this process lacked is not said of this one
     try:
         given = _standard_input_last(sys.argv[1:] if arguments is None else arguments)
         status = build()(given, result_action="return_value", exit_on_error=False, print_error=False)
         sys.stdout.flush()
-        _said_in_english()
+        if catalogue := _catalogue():
+            _said_in_english(catalogue)
     except CycloptsError as e:
         verb = next((f"{v} " for _, v, _, _ in VERBS if v in given[:1]), "")
         print(f"ridgeline: {' '.join(str(e).split())} (see ridgeline {verb}--help)", file=sys.stderr)

@@ -130,8 +130,13 @@ def name_in(name: str, lang: str) -> str:
 
 
 def in_english(lang: str) -> tuple[str, ...]:
-    """Keys and texts that were said in English for want of this language, in this process, sorted."""
+    """Keys and texts said in English for want of this language since `forget_english` or the start, sorted."""
     return tuple(sorted(_ENGLISH.get(lang, ())))
+
+
+def forget_english() -> None:
+    """Start the account of `in_english` anew: a program may run several verbs, and each answers for its own."""
+    _ENGLISH.clear()
 
 
 def names_of(template: str) -> frozenset[str]:
