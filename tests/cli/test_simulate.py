@@ -107,6 +107,8 @@ def test_the_written_bundle_is_read_as_production_is(sampled: Path, capsys: pyte
         (("--search", "ttft", "--bounds", "max_running_requests=9:2"), "--bounds"),
         (("--policy", "nowhere.py:route_x"), "policy"),
         (("--time-model", "huge"), "--time-model"),
+        (("--hardware", "bandwidth=3350"), "bandwidth=3.35TB/s"),
+        (("--hardware", "weights=16GB"), "weights bounds nothing without bandwidth"),
     ],
 )
 def test_bad_input_is_one_line_that_names_it(
@@ -115,6 +117,34 @@ def test_bad_input_is_one_line_that_names_it(
     status, out, err = run(capsys, "simulate", str(made), *arguments)
     assert status == 1 and out == ""
     assert word in err and len(err.splitlines()) == 1 and "Traceback" not in err
+
+
+def test_step_times_that_are_not_fitted_are_no_faster_than_the_hardware(
+    made: Path, sampled: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    figures = ("--hardware", "weights=16GB", "--hardware", "bandwidth=0.5TB/s")
+    _, plain, _ = run(capsys, "simulate", str(made), "--format", "json")
+    status, out, _ = run(capsys, "simulate", str(made), *figures, "--format", "json")
+    before, after = (json.loads(text)["runs"][0]["tpot_s"]["mean"] for text in (plain, out))
+    assert status == 0 and before < 0.032 <= after  # 16 GB at 0.5 TB/s: 32 ms a step
+    status, _, err = run(capsys, "simulate", str(sampled), *figures)
+    assert status == 1 and "the step times of a sample are fitted already" in err
+
+
+def test_evidence_is_fitted_above_the_hardwares_floor(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from ridgeline.lab.record import make_case, record
+
+    record(make_case("healthy/steady", 1), tmp_path / "e")
+    place = str(tmp_path / "e")
+    _, out, _ = run(capsys, "fidelity", place, "--format", "json")
+    step = json.loads(out)["time_model"]["step_s"]
+    figures = ("--hardware", f"weights={1.05 * step * 1e12}B,bandwidth=1TB/s")
+    status, out, _ = run(capsys, "fidelity", place, *figures, "--format", "json")
+    assert status == 0 and json.loads(out)["time_model"]["step_s"] >= 1.05 * step * (1 - 1e-5)
+    status, _, err = run(capsys, "fidelity", place, "--hardware", f"weights={9 * step * 1e12}B,bandwidth=1TB/s")
+    assert status == 1 and "--hardware: a step would take at least" in err
+    status, _, err = run(capsys, "decide", place, "--hardware", "flops=1TB/s")
+    assert status == 1 and "989TFLOP/s" in err
 
 
 @pytest.mark.parametrize(("column", "value"), [("arrival_ps", float("nan")), ("input_tokens", float("inf"))])

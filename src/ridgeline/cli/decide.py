@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from ridgeline.cli.options import Evidence, Format, Label, Quiet, Seed, Year, Zone
+from ridgeline.cli.options import Evidence, Format, Hardware, Label, Quiet, Seed, Year, Zone
 
 if TYPE_CHECKING:
     from ridgeline.bundle.view import View
@@ -24,6 +24,7 @@ def decide(
     to: str | None = None,
     slo: tuple[str, ...] = (),
     repeat: int = 5,
+    hardware: Hardware = (),
     seed: Seed = 0,
     jobs: int | None = None,
     output: Annotated[Path | None, Parameter(name=["--out", "-o"])] = None,
@@ -68,6 +69,7 @@ def decide(
     from ridgeline.ladder.diagnose import diagnose
     from ridgeline.model.errors import InputError
     from ridgeline.report.contract import to_contract
+    from ridgeline.sim.hardware import floors_of, hardware_of
     from ridgeline.sim.settings import SettingError
     from ridgeline.sim.warm import warm
     from ridgeline.sim.whatif.decide import to_json
@@ -77,14 +79,14 @@ def decide(
         raise InputError("decide reads recorded evidence: capture the server first, then give the folder")
     checked(repeat, jobs, 1, seed, None, (), ())
     try:
-        limits = limits_of(slo)
+        limits, floors = limits_of(slo), floors_of(hardware_of(hardware))
     except SettingError as error:
         raise InputError(str(error)) from error
     warm(say=not quiet)
     with watched(sources, for_="60s", label=label, tz=tz, year=year, quiet=quiet) as view:
         incident, good = windows_of(view, from_, to, baseline, tz, sources)
         found = diagnose(view, symptom, incident=incident, baseline=good, sources=sources)
-        decision = decided(view, found, limits, repeat, seed, jobs, quiet)
+        decision = decided(view, found, limits, repeat, seed, jobs, quiet, floors)
         found = answered(found, decision)
         told = to_json(decision) if decision else None
         kept = [Path(s) for s in sources if is_bundle(Path(s))] + ([output] if output else [])
@@ -110,9 +112,10 @@ def status(found: Diagnosis, decision: Decision | None) -> int:
 
 
 def decided(
-    view: View, found: Diagnosis, limits: Any, repeat: int, seed: int, jobs: int | None, quiet: bool
-) -> Decision | None:
-    """The decision on the first finding; None where there is no finding."""
+    view: View, found: Diagnosis, limits: Any, repeat: int, seed: int, jobs: int | None, quiet: bool,
+    floors: Any = None,
+) -> Decision | None:  # fmt: skip
+    """The decision on the first finding; None where there is no finding. ``floors``: as of `basis_of`."""
     import sys
 
     from ridgeline.cli.simulate import counting
@@ -133,7 +136,7 @@ def decided(
     remedies = [r.flag for r in first.remedies if r.flag is not None]
     tell = None if quiet else lambda text: print(f"{text} …", file=sys.stderr, flush=True)
     try:
-        basis = basis_of(view, True, tell)
+        basis = basis_of(view, True, tell, floors)
         with counting(quiet) as on_done:
             return run(basis, first.cause, first.route, window, good, limits=limits, remedies=remedies,
                        repeats=repeat, seed=seed, jobs=jobs, on_done=on_done)  # fmt: skip

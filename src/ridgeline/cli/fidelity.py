@@ -1,11 +1,12 @@
 """`ridgeline fidelity`: how far the simulator can be trusted on this traffic."""
 
-from ridgeline.cli.options import Evidence, Format, Label, Quiet, Year, Zone
+from ridgeline.cli.options import Evidence, Format, Hardware, Label, Quiet, Year, Zone
 
 
 def fidelity(
     *sources: Evidence,
     split: float = 0.5,
+    hardware: Hardware = (),
     label: Label = (),
     tz: Zone = None,
     year: Year = None,
@@ -31,6 +32,7 @@ def fidelity(
     from ridgeline.sim.fit.engine import engine_run
     from ridgeline.sim.fit.lines import decode_lines
     from ridgeline.sim.fit.one_rank import one_rank
+    from ridgeline.sim.hardware import floors_of, hardware_of, refute
     from ridgeline.sim.settings import SettingError
     from ridgeline.sim.warm import warm
 
@@ -38,11 +40,16 @@ def fidelity(
         raise InputError(f"--split {split}: give a share between 0.05 and 0.95")
     if any(source.startswith(("http://", "https://")) for source in sources):
         raise InputError("fidelity reads recorded runs: capture the server first, then give the folder")
+    try:
+        floors = floors_of(hardware_of(hardware))
+    except SettingError as error:
+        raise InputError(str(error)) from error
     warm(say=not quiet)
     with watched(sources, for_="60s", label=label, tz=tz, year=year, quiet=quiet) as view:
         try:
             traffic, setup = one_rank(traffic_of(view), configured(view))
-            answer = run(traffic, setup, engine_run, split, decode_lines(view))
+            refute(floors, traffic, setup.settings)
+            answer = run(traffic, setup, engine_run, split, decode_lines(view), floors=floors)
         except (ScenarioError, SettingError) as error:
             raise InputError(f"the evidence describes what cannot be simulated: {error}") from error
     if not quiet:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from ridgeline.cli.options import Format, Label, Quiet, Seed, Year, Zone
+from ridgeline.cli.options import Format, Hardware, Label, Quiet, Seed, Year, Zone
 
 if TYPE_CHECKING:
     from ridgeline.sim.timing import TimeModel, Way
@@ -33,6 +33,7 @@ def simulate(
     unpin: bool = False,
     time_model: str | None = None,
     save_time_model: Path | None = None,
+    hardware: Hardware = (),
     output: Annotated[Path | None, Parameter(name=["--out", "-o"])] = None,
     seed: Seed = 0,
     jobs: int | None = None,
@@ -99,9 +100,9 @@ def simulate(
         limits = limits_of(slo)
         objective = objective_of(by if search is None or by else objective_named(search), limits)
         warm(say=not quiet)
-        basis = grounded([str(s) for s in sources], label, tz, year, quiet)
+        basis = grounded([str(s) for s in sources], label, tz, year, quiet, hardware=hardware)
         basis = basis.unpinned() if unpin else basis
-        basis = timed(basis, time_model)
+        basis = timed(basis, time_model, hardware)
         base = with_policies(changed(basis.settings, set_), policy)
         ways = variants(base, vary)
         if save_time_model is not None:
@@ -157,13 +158,17 @@ def objective_named(search: str) -> str:
 
 
 def grounded(
-    sources: Sequence[str], label: Sequence[str], tz: str | None, year: int | None, quiet: bool, check: bool = True
-) -> Basis:
-    """A scenario file with what lies beside it, or evidence that is sampled now. Raises InputError, ScenarioError."""
+    sources: Sequence[str], label: Sequence[str], tz: str | None, year: int | None, quiet: bool, check: bool = True,
+    hardware: Sequence[str] = (),
+) -> Basis:  # fmt: skip
+    """A scenario file with what lies beside it, or evidence that is sampled now, its step times no faster than the
+    ``hardware`` allows. Raises InputError, ScenarioError, SettingError."""
     import sys
 
     from ridgeline.cli.evidence import watched
     from ridgeline.model.errors import InputError
+    from ridgeline.sim.hardware import floors_of, hardware_of
+    from ridgeline.sim.settings import SettingError
     from ridgeline.sim.whatif.basis import read_basis
     from ridgeline.sim.whatif.ground import basis_of
 
@@ -171,11 +176,15 @@ def grounded(
         raise InputError("name a scenario of `ridgeline sample` or `ridgeline scenario`, or evidence to sample")
     if any(source.startswith(("http://", "https://")) for source in sources):
         raise InputError("simulate reads recorded runs: give a scenario, files, a folder or a bundle")
-    path = Path(sources[0])
+    path, floors = Path(sources[0]), floors_of(hardware_of(hardware))
     if len(sources) == 1 and (is_parquet(path) or not path.exists()):
-        return read_basis(path)
+        found = read_basis(path)
+        if floors.any() and found.fitted:
+            raise SettingError("--hardware: the step times of a sample are fitted already; give the evidence itself")
+        return found
+    tell = None if quiet else lambda text: print(f"{text} …", file=sys.stderr, flush=True)
     with watched(sources, for_="60s", label=label, tz=tz, year=year, quiet=quiet) as view:
-        return basis_of(view, check, None if quiet else lambda text: print(f"{text} …", file=sys.stderr, flush=True))
+        return basis_of(view, check, tell, floors)
 
 
 def is_parquet(path: Path) -> bool:
@@ -186,14 +195,19 @@ def is_parquet(path: Path) -> bool:
         return file.read(4) == b"PAR1"
 
 
-def timed(basis: Basis, text: str | None) -> Basis:
-    """The basis with the given time model instead of its own."""
+def timed(basis: Basis, text: str | None, hardware: Sequence[str] = ()) -> Basis:
+    """The basis with the given time model instead of its own; one that is not fitted is raised to what the ``hardware``
+    allows. Raises SettingError."""
     from dataclasses import replace
 
-    if text is None:
-        return basis
-    model, way, named = model_of(text)
-    return replace(basis, model=model, way=way, fitted=basis.fitted and not named, pace_spread=0.0, held_out=None)
+    from ridgeline.sim.hardware import at_least, floors_of, hardware_of
+
+    if text is not None:
+        model, way, named = model_of(text)
+        basis = replace(basis, model=model, way=way, fitted=basis.fitted and not named, pace_spread=0.0, held_out=None)
+    if hardware and (text is not None or not basis.fitted):
+        basis = replace(basis, model=at_least(basis.model, floors_of(hardware_of(hardware))))
+    return basis
 
 
 def model_of(text: str) -> tuple[TimeModel, Way, bool]:

@@ -67,21 +67,24 @@ class Fidelity:
 
 
 def fidelity(
-    traffic: Traffic, setup: Configured, runner: Runner, split: float = 0.5, lines: Lines | None = None, seed: int = 0
-) -> Fidelity:
+    traffic: Traffic, setup: Configured, runner: Runner, split: float = 0.5, lines: Lines | None = None, seed: int = 0,
+    floors: Floats | None = None,
+) -> Fidelity:  # fmt: skip
     """Fit on the requests before the split (a share of the requests, by arrival), predict those after it.
 
-    Of the batch ``lines``, those written before the first request after the split arrived are used.
+    Of the batch ``lines``, those written before the first request after the split arrived are used. ``floors``: what no
+    coefficient can be below, s per unit of each feature.
     """
     traffic, cut_note = shortened(traffic, split)
     train, test = parts(traffic, split)
+    bound = np.zeros(len(FEATURES)) if floors is None else floors
     assumed = (*cut_note, *traffic.notes, *setup.assumed)
     timed = any(bool(traffic.known(metric).any()) for metric in METRICS)
     known = None
     if lines is not None and len(test):
         until = traffic.origin_ts + float(traffic.arrival_s[test[0]])
         known = lines.until(until, setup.settings.decode_log_interval)
-    found = fits(traffic, choices_of(setup, traffic, train), train, runner, lines=known)
+    found = fits(traffic, choices_of(setup, traffic, train), train, runner, bound, known)
     if not found:
         blank = {metric: np.full(traffic.n, np.nan) for metric in METRICS}
         seen = {m: figures(observed_and_predicted(traffic, blank, test, m)[0], None, None) for m in METRICS}
@@ -90,7 +93,9 @@ def fidelity(
                         (None, None), (None, None), timed)  # fmt: skip
     best = found[0]
     run, predicted = simulated(traffic, best, runner)
-    members = [simulated(traffic, member, runner)[1] for member in refits(traffic, best, train, runner, known, seed)]
+    members = [
+        simulated(traffic, member, runner)[1] for member in refits(traffic, best, train, runner, known, seed, bound)
+    ]
     thin = best.requests < FEW or best.evidence != STAMPS
     steady = min(speed_spread(traffic, run, best, train), MOST_SPREAD)
     # a server as fast and as slow as its own training part makes likely
@@ -102,7 +107,7 @@ def fidelity(
         wide = 1 + DEVIATIONS * least
         further = [simulated(traffic, paced(best, factor), runner)[1] for factor in (1 / wide, wide)]
     speeds += [simulated(traffic, f, runner)[1] for f in found[1:] if could_be(f, best)]
-    earlier = drift(traffic, best, train, runner, known)
+    earlier = drift(traffic, best, train, runner, known, bound)
     beyond = outside(run.steps, run.last, train, test)
     spans = run.steps.end - run.steps.start
     step_s = float(spans.sum() / max(run.steps.features[:, 0].sum(), 1.0))
@@ -174,12 +179,11 @@ def paced(best: Fitted, factor: float) -> Fitted:
 
 
 def refits(
-    traffic: Traffic, best: Fitted, train: Rows, runner: Runner, lines: Equations | None, seed: int
+    traffic: Traffic, best: Fitted, train: Rows, runner: Runner, lines: Equations | None, seed: int, floors: Floats
 ) -> Sequence[Fitted]:
     """Fits on resampled blocks of the training requests (ten blocks, drawn with replacement)."""
     draw = np.random.default_rng(seed)
     blocks = [b for b in np.array_split(train, min(10, max(1, len(train) // 4))) if len(b)]
-    floors = np.zeros(len(FEATURES))
     out: list[Fitted] = []
     for _ in range(MEMBERS):
         rows = np.sort(np.concatenate([blocks[i] for i in draw.integers(0, len(blocks), len(blocks))]))
@@ -187,13 +191,15 @@ def refits(
     return out
 
 
-def drift(traffic: Traffic, best: Fitted, train: Rows, runner: Runner, lines: Equations | None) -> dict[str, Floats]:
+def drift(
+    traffic: Traffic, best: Fitted, train: Rows, runner: Runner, lines: Equations | None, floors: Floats
+) -> dict[str, Floats]:
     """Relative error, by statistic, that a fit on the earlier half of the training part makes on its later half."""
     half = len(train) // 2
     earlier, later = train[:half], train[half:]
     if half < 12:
         return {}
-    fitted = descend(traffic, best, earlier, runner, np.zeros(len(FEATURES)), 2 * MEMBER_SWEEPS, lines)
+    fitted = descend(traffic, best, earlier, runner, floors, 2 * MEMBER_SWEEPS, lines)
     _run, predicted = simulated(traffic, fitted, runner)
     out: dict[str, Floats] = {}
     for metric in METRICS:

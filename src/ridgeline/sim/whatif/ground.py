@@ -19,9 +19,10 @@ from ridgeline.sim.fit.fit import Fitted, descend, fit, simulated
 from ridgeline.sim.fit.lines import decode_lines
 from ridgeline.sim.fit.one_rank import one_rank
 from ridgeline.sim.fit.regress import solve
-from ridgeline.sim.fit.run import FEATURES
+from ridgeline.sim.fit.run import FEATURES, Floats
 from ridgeline.sim.fit.spread import speed_spread
 from ridgeline.sim.fit.whole import FOREVER_TS
+from ridgeline.sim.hardware import refute
 from ridgeline.sim.settings import Settings
 from ridgeline.sim.timing import PS, TimeModel, Way
 from ridgeline.sim.whatif.basis import Basis
@@ -39,12 +40,15 @@ MORE_SWEEPS: Final = 2
 """Rounds of sweeps more for the prefill side."""
 
 
-def basis_of(view: View, check: bool = True, say: Callable[[str], None] | None = None) -> Basis:
-    """The basis of a what-if on what the view shows; ``check``: measure fidelity on held-out requests, too.
+def basis_of(
+    view: View, check: bool = True, say: Callable[[str], None] | None = None, floors: Floats | None = None
+) -> Basis:
+    """The basis of a what-if on what the view shows; ``check``: measure fidelity on held-out requests, too;
+    ``floors``: what no coefficient of the time model can be below (s per unit of each feature).
 
     Raises:
         InputError: no request has both an arrival and lengths.
-        SettingError: the configuration read cannot be simulated.
+        SettingError: the configuration read cannot be simulated, or the evidence refutes the floors.
     """
     tell = say or (lambda _text: None)
     setup = configured(view)
@@ -54,13 +58,15 @@ def basis_of(view: View, check: bool = True, say: Callable[[str], None] | None =
     basis = Basis(traffic.scenario, served(whole, setup.settings), traffic=traffic, sampled=True, notes=notes,
                   called=called(view, traffic))  # fmt: skip
     tell("fitting step times")
+    bound = np.zeros(len(FEATURES)) if floors is None else floors
+    refute(bound, traffic, setup.settings)
     if whole.settings.decode_workers:
-        return both_sides(view, setup, basis)
+        return both_sides(view, setup, basis, bound)
     own, setup = one_rank(traffic_of(view), setup)
     rows = np.arange(min(own.n, FITTED_AT_MOST))
     lines = decode_lines(view)
     known = lines.until(FOREVER_TS, setup.settings.decode_log_interval)
-    found = fit(own, choices_of(setup, own, rows), rows, engine_run, lines=known)
+    found = fit(own, choices_of(setup, own, rows), rows, engine_run, bound, known)
     if found is None:
         return replace(basis, notes=(*notes, "too few requests with times: step times are not fitted"))
     spread = min(speed_spread(own, simulated(own, found, engine_run)[0], found, rows), MOST_SPREAD)
@@ -72,7 +78,7 @@ def basis_of(view: View, check: bool = True, say: Callable[[str], None] | None =
     if not check:
         return basis
     tell("checking the simulator on held-out requests")
-    return replace(basis, held_out=to_json(fidelity(own, setup, engine_run, 0.5, lines)))
+    return replace(basis, held_out=to_json(fidelity(own, setup, engine_run, 0.5, lines, floors=bound)))
 
 
 def called(view: View, traffic: Traffic) -> dict[str, dict[int, str]]:
@@ -106,7 +112,7 @@ def way_of(found: Fitted) -> Way:
     return Way(found.front_s, found.back_first_s, found.back_s, float(found.coefficients[-1]))
 
 
-def both_sides(view: View, setup: Configured, basis: Basis) -> Basis:
+def both_sides(view: View, setup: Configured, basis: Basis, floors: Floats) -> Basis:
     """Step times of prefill and decode apart: prefill from its own requests, decode from its batch lines."""
     lines = decode_lines(view).until(FOREVER_TS, setup.settings.decode_log_interval)
     try:
@@ -116,7 +122,7 @@ def both_sides(view: View, setup: Configured, basis: Basis) -> Basis:
     if lines is None or len(lines.seconds) < FEWEST_LINES or prefill is None:
         lack = "decode batch lines" if prefill is not None else "prefill requests"
         return replace(basis, notes=(*basis.notes, f"too few {lack}: step times are not fitted, default ones hold"))
-    decode = solve(lines, np.zeros(len(FEATURES)))
+    decode = solve(lines, floors)
     ones = np.ones(prefill.n, np.int64)
     columns = {**prefill.scenario.columns, "output_tokens": ones, "max_new_tokens": ones}
     # bootstrapped requests enter the queue at a step boundary only (as an arrival that stamp would count waits twice),
@@ -126,12 +132,12 @@ def both_sides(view: View, setup: Configured, basis: Basis) -> Basis:
     alone = replace(prefill, scenario=replace(prefill.scenario, columns=columns), observed=told)
     rows = np.arange(min(alone.n, FITTED_AT_MOST))
     single = replace(setup.settings, workers=1, decode_workers=0, router="none", disable_overlap_schedule=True)
-    found = fit(alone, [replace(single, max_queued_requests=0)], rows, engine_run)
+    found = fit(alone, [replace(single, max_queued_requests=0)], rows, engine_run, floors)
     if found is None:
         return replace(basis, notes=(*basis.notes, "too few prefill times: step times are not fitted"))
     # a prefill server is often full, and a full server's runs mislead until the coefficients are nearly right
     for _ in range(MORE_SWEEPS):
-        found = descend(alone, found, rows, engine_run, np.zeros(len(FEATURES)))
+        found = descend(alone, found, rows, engine_run, floors)
     c = found.coefficients
     a, d, e = (float(decode[i]) for i in (0, 3, 4))
     model = TimeModel(
