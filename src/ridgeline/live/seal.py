@@ -6,7 +6,6 @@ Nothing is removed before the bundle is whole: an interrupted seal is begun agai
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
 import shutil
 from collections.abc import Iterator, Sequence
@@ -19,6 +18,7 @@ from ridgeline.bundle.find import MANIFEST, find, is_bundle
 from ridgeline.bundle.open import read_sources
 from ridgeline.bundle.readin import OnProgress
 from ridgeline.bundle.store import write_bundle
+from ridgeline.model.alone import hold
 from ridgeline.model.errors import InputError
 
 RAW: Final = "raw"
@@ -86,7 +86,7 @@ def _alone(folder: Path) -> Iterator[None]:
     """One seal at a time: the process of a recorder that was killed may still be at it."""
     with (folder / MARK).open("rb") as held:
         try:
-            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            hold(held, wait=False)
         except OSError as e:
             raise InputError(f"{folder}: is being sealed by another process; wait for it") from e
         yield

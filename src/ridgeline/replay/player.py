@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import errno
 import gc
-import resource
 import socket
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -279,6 +278,10 @@ class _Run:
 
 def _open_files() -> None:
     """As many open connections as this process may have: the usual 1,024 would cap the open loop."""
+    try:
+        import resource
+    except ModuleNotFoundError:
+        return  # Windows has no such limit on sockets
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != resource.RLIM_INFINITY and (hard == resource.RLIM_INFINITY or soft < hard):
         wanted = MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, MOST_FILES)

@@ -1,6 +1,5 @@
 """Every try, one JSON line each, on the disk before the next one begins: a killed run goes on where it stopped."""
 
-import fcntl
 import hashlib
 import os
 from collections import defaultdict, deque
@@ -10,6 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
+from ridgeline.model.alone import hold
 from ridgeline.model.errors import InputError
 from ridgeline.replay.body import Manner, body_of, json_of
 from ridgeline.replay.minimise.trial import Try
@@ -51,7 +51,7 @@ class Journal:
         try:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             self.file = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "r+b")
-            fcntl.flock(self.file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            hold(self.file, wait=False)
         except BlockingIOError as e:
             self.file.close()
             raise InputError(f"{folder}: another minimise is at work in it; wait, or give another folder") from e

@@ -1,13 +1,13 @@
 """The engine's entries as machine code, loaded from the object files that `build` wrote."""
 
 import ctypes
-import fcntl
 import json
 from collections.abc import Callable
 from typing import Any
 
 from llvmlite import binding  # type: ignore[import-untyped]
 
+from ridgeline.model.alone import hold
 from ridgeline.sim.engine import drive, grow
 from ridgeline.sim.engine.jit import ENTRIES, INTERPRETED, cache_folder, is_compiled
 
@@ -47,9 +47,9 @@ def load() -> dict[str, Callable[..., Any]]:
     folder = cache_folder()
     if not is_compiled():
         folder.mkdir(parents=True, exist_ok=True)
-        with (folder / "lock").open("w") as lock:
+        with (folder / "lock").open("wb") as lock:
             # one process compiles, the others wait for it
-            fcntl.flock(lock, fcntl.LOCK_EX)
+            hold(lock, wait=True)
             if not is_compiled():
                 from ridgeline.sim.engine.build import build
 
