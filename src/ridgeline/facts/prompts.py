@@ -40,6 +40,8 @@ WITH pairs AS (
     WHERE common_tokens IS NOT NULL AND tokens > 0
         AND ($since::DOUBLE IS NULL OR q.ts IS NULL OR q.ts >= $since)
         AND ($until::DOUBLE IS NULL OR q.ts IS NULL OR q.ts <= $until)
+    QUALIFY row_number() OVER (PARTITION BY coalesce(p.rid, concat(source, ':', line)), p.unit ORDER BY source, line)
+        = 1
 )
 SELECT count(*) AS n, count(*) FILTER (WHERE early) AS drifting, mode(drift) FILTER (WHERE early) AS kind,
     median(common_tokens) FILTER (WHERE early) AS at, median(common_tokens / tokens) AS common,
@@ -65,13 +67,20 @@ def drifting_head(view: View) -> Fact:
     return found(view, value, "", n, cites, drifting=drifting, common=rounded(common))
 
 
+# The engine's own word counts as well: where prompts find what they share under their own key, none is kept apart.
 SPLIT: Final = """
-WITH pairs AS (
-    SELECT p.tokens, p.common_tokens, p.namespace <> n.namespace AS other, p.source, p.line
-    FROM prompts p JOIN prompts n ON p.neighbour = n.rid
-    WHERE p.namespace IS NOT NULL AND n.namespace IS NOT NULL AND p.tokens > 0
+WITH spaces AS (SELECT rid, any_value(namespace) AS namespace FROM prompts WHERE namespace IS NOT NULL GROUP BY rid),
+asked AS (SELECT rid, min(received_ts) AS ts, max(cached_tokens) AS cached FROM requests GROUP BY rid),
+pairs AS (
+    SELECT p.namespace <> n.namespace AND p.common_tokens >= 0.5 * coalesce(p.tokens, p.seen_tokens)
+            AND coalesce(q.cached, 0) < 0.5 * p.common_tokens AS other, p.source, p.line
+    FROM prompts p JOIN spaces n ON p.neighbour = n.rid LEFT JOIN asked q ON q.rid = p.rid
+    WHERE p.namespace IS NOT NULL AND coalesce(p.tokens, p.seen_tokens) > 0
+        AND ($since::DOUBLE IS NULL OR q.ts IS NULL OR q.ts >= $since)
+        AND ($until::DOUBLE IS NULL OR q.ts IS NULL OR q.ts <= $until)
+    QUALIFY row_number() OVER (PARTITION BY p.rid ORDER BY p.source, p.line) = 1
 )
-SELECT count(*) AS n, avg(CASE WHEN other AND common_tokens >= 0.5 * tokens THEN 1.0 ELSE 0.0 END) AS value,
+SELECT count(*) AS n, avg(CASE WHEN other THEN 1.0 ELSE 0.0 END) AS value,
     (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
      FROM (SELECT source, min(line) AS a, max(line) AS b FROM pairs WHERE other GROUP BY source)) AS cites
 FROM pairs
@@ -79,8 +88,8 @@ FROM pairs
 
 
 def split_by_key(view: View) -> Fact:
-    """Share of prompts whose nearest equal lies under another adapter, salt or extra key."""
-    n, value, cites = view.one(SPLIT)
+    """Share of prompts whose nearest equal lies under another adapter, salt or extra key, and that found it not."""
+    n, value, cites = view.one(SPLIT, bounds(view))
     if n < 10:
         return lacking(
             "prompt ids with their namespaces", "--log-requests --log-requests-level 3, or a request dump", n

@@ -21,6 +21,7 @@ LESS: Final = 0.8  # a hit ratio of at most this share of the baseline's has fal
 RECOVERED: Final = 0.85
 SMALL_LOSS: Final = 0.1  # of a prompt: whole pages that can cost no more than this are no cause
 REFILL_S: Final = 120.0  # a cache emptied so lately may still be filling
+BEGAN: Final = 0.05  # of the prompts, five times as many as before: they did not come apart before
 FULL: Final = 0.85  # of the pool locked: cached prefixes have to give way
 
 FLUSHES: Final = """
@@ -191,7 +192,10 @@ def keys_split(view: View) -> Fact:
     """Whether keys (extra key, adapter) keep equal prompts apart: by ids, else many new keys whose requests miss."""
     exact = split_by_key(view)
     if exact.value is not None:
-        return restated(exact, bool(exact.value >= 0.3), "", "split_by_key")
+        # A part of the callers may have begun with it: few prompts of all, and far more of them than before.
+        before = None if view.baseline is None else split_by_key(view.window(view.baseline, None)).value
+        began = before is not None and exact.value >= max(BEGAN, 5 * before)
+        return restated(exact, bool(exact.value >= 0.3 or began), "", "split_by_key")
     n, keyed, keys, hit, rest, logged, cites = view.one(KEYS, bounds(view))
     if n < 20 or not (logged or keyed):
         return exact

@@ -45,8 +45,8 @@ known AS (
 -- Where a server names ranks, a request without one was never given to any.
 placed AS (SELECT *, bool_or(dp_rank IS NOT NULL) OVER (PARTITION BY server) AS ranked FROM known)
 SELECT rid, server, namespace, unit, basis, grain, length, seen_tokens, held_tokens, hashes, common_tokens,
-    neighbour_line, drift, drift_tokens, ts, received_ts, dp_rank, worker, coalesce(routing_key, session_id) AS class,
-    cached_tokens, completion_tokens, source, line
+    neighbour, neighbour_line, drift, drift_tokens, ts, received_ts, dp_rank, worker,
+    coalesce(routing_key, session_id) AS class, cached_tokens, completion_tokens, source, line
 FROM placed
 WHERE choice = 1 AND unit = $unit AND grain > 0 AND len(hashes) > 0 AND NOT (ranked AND dp_rank IS NULL)
 ORDER BY ts NULLS LAST, source, line
@@ -123,7 +123,10 @@ def load(view: View, unit: str) -> Prompts:
     order = sorted(set(places), key=lambda p: (str(p[0] or ""), -1 if p[1] is None else p[1]))
     at = {p: i for i, p in enumerate(order)}
     here = {k: i for i, k in enumerate(zip(source.tolist(), _whole(table, "line").tolist(), strict=True))}
-    beside = _whole(table, "neighbour_line").tolist()
+    # Of a request that two records show, the fuller one is here, and the neighbour may name the other.
+    rids = table["rid"].to_pylist()
+    named = {(s, rid): i for i, (s, rid) in enumerate(zip(source.tolist(), rids, strict=True)) if rid is not None}
+    beside = zip(source.tolist(), _whole(table, "neighbour_line").tolist(), table["neighbour"].to_pylist(), strict=True)
     return Prompts(
         unit=unit,
         length=np.where(length > 0, np.maximum(length, seen), seen),
@@ -134,7 +137,7 @@ def load(view: View, unit: str) -> Prompts:
         offsets=np.concatenate(([0], np.cumsum(counts))).astype(np.int64),
         hashes=hashes,
         common=_whole(table, "common_tokens"),
-        neighbour=np.array([here.get(k, -1) for k in zip(source.tolist(), beside, strict=True)], np.int64),
+        neighbour=np.array([here.get((s, at), named.get((s, rid), -1)) for s, at, rid in beside], np.int64),
         drift=tuple(table["drift"].to_pylist()),
         drift_tokens=np.maximum(_whole(table, "drift_tokens"), 0),
         space=space,
@@ -145,7 +148,7 @@ def load(view: View, unit: str) -> Prompts:
         ts=np.asarray(table["received_ts"].to_numpy(), np.float64),
         source=source,
         line=_whole(table, "line"),
-        rids=tuple(table["rid"].to_pylist()),
+        rids=tuple(rids),
         spaces=tuple(spaces),
         places=tuple(order),
         labels=tuple(labels),

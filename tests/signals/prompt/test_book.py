@@ -51,6 +51,12 @@ def test_the_own_key_is_preferred_among_equals() -> None:
     assert [row["neighbour"] for row in rows] == [None, "r1", "r1"]
 
 
+def test_a_later_record_of_a_request_is_no_neighbour_of_its_first() -> None:
+    first, again = ids(2, BODY[:300] + "z" * 40), Prompt(3, "r2", "tokens", BODY[:300] + "z" * 40, 340, "", None, "out")
+    rows = rows_of_prompts([ids(1, BODY), first, again])
+    assert [(row["neighbour"], row["common_tokens"]) for row in rows] == [(None, None), ("r1", 300), ("r1", 300)]
+
+
 def test_unknown_namespace_stays_null() -> None:
     assert rows_of_prompts([ids(1, "abc", None)])[0]["namespace"] is None
 

@@ -53,6 +53,7 @@ class Book:
     any_space: Anchors = field(default_factory=Anchors)
     own_space: dict[str, Anchors] = field(default_factory=dict)
     told: dict[str, int] = field(default_factory=dict)  # rid → how much was said of its prompt
+    beside: dict[tuple[str, str, int], dict[str, Any]] = field(default_factory=dict)  # request → what it resembles
 
     def wanted(self, prompt: Prompt) -> bool:
         """Whether this record of the request says more of its prompt than those before it."""
@@ -108,7 +109,22 @@ def _rows(prompts: list[Prompt], unit: str, reading: Reading, book: Book) -> Row
 
 
 def _compared(prompt: Prompt, found: list[int], book: Book) -> dict[str, Any]:
-    """The columns about the prompt's neighbour; empty where it resembles none."""
+    """The columns about the prompt's neighbour; empty where it resembles none.
+
+    A later record of the same request shows the same prompt: it is no neighbour of itself.
+    """
+    if prompt.rid is None:
+        return _nearest(prompt, found, book)
+    key = (prompt.rid, prompt.unit, hash(prompt.units[:SHORT]))  # an id may be used again for another prompt
+    if key not in book.beside:
+        row = _nearest(prompt, found, book)
+        if book.count > COMPARED:
+            return row
+        book.beside[key] = row
+    return book.beside[key]
+
+
+def _nearest(prompt: Prompt, found: list[int], book: Book) -> dict[str, Any]:
     book.count += 1
     if book.count > COMPARED:
         return {}
