@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from ridgeline.bundle.view import View
-from ridgeline.facts.make import bounds, found, lacking, restated, rounded
+from ridgeline.facts.make import bounds, found, lacking, quoted, restated, rounded
 from ridgeline.facts.points import ready
 from ridgeline.model.fact import Fact
 
@@ -35,9 +35,12 @@ WATCHED: Final = "SELECT count(*) FROM sources WHERE kind IN ('log', 'text')"
 
 # What ended a process stands behind the line that says that it did: the exception at the end of the trace.
 RAISED: Final = """
-SELECT t.text FROM events c
+SELECT t.text || CASE WHEN contains(t.text, ': ') THEN '' -- a bare exception tells nothing without its place
+    ELSE coalesce(' at ' || regexp_replace(t.attrs ->> 'frame', '^.*/', ''), '') END
+FROM events c
 JOIN events t ON t.source = c.source AND t.line > c.line AND t.line <= c.line + $reach
-WHERE c.kind = 'crash' AND c.text = $shown AND t.kind = 'traceback' AND contains(t.text, ':')
+WHERE c.kind = 'crash' AND c.text = $shown AND t.kind = 'traceback'
+    AND (contains(t.text, ': ') OR t.attrs ->> 'exception' IS NOT NULL)
 ORDER BY c.source, c.line, t.line LIMIT 1
 """
 UNREAD_ERRORS: Final = "SELECT count(*) FROM unread WHERE severity IN ('error', 'fatal')"
@@ -77,7 +80,7 @@ def event_count(view: View, kinds: str, text: str | None = None, before_s: float
         span_s=rounded(_span(first, last)),
         seconds=value,
         first_at=None if first is None else f"{first:.3f}",
-        text=(shown or "")[:160],
+        text=quoted(shown),
         peer=peer or "",
     )
 
@@ -204,4 +207,4 @@ def corrupt_outputs(view: View) -> Fact:
     hits, counted, text, watched, cites = view.one(CORRUPT, bounds(view))
     if not hits and not counted:
         return lacking("answers known to be right", "the same requests sent to a clean server", watched)
-    return found(view, max(hits, int(counted)), "events", max(hits, watched, 1), cites, text=(text or "")[:160])
+    return found(view, max(hits, int(counted)), "events", max(hits, watched, 1), cites, text=quoted(text))

@@ -62,6 +62,22 @@ def unowned_share(view: View) -> Fact:
     )
 
 
+CHECKED: Final = """
+SELECT try_cast(attrs ->> 'missing' AS BIGINT) AS missing, try_cast(attrs ->> 'total' AS BIGINT) AS total FROM events
+WHERE kind = 'pool-leak-check' AND ($since::DOUBLE IS NULL OR ts IS NULL OR ts >= $since)
+    AND ($until::DOUBLE IS NULL OR ts IS NULL OR ts <= $until) AND attrs ->> 'missing' IS NOT NULL
+ORDER BY source, line LIMIT 1
+"""
+
+
+def _checked(view: View) -> dict[str, int | None]:
+    """What the engine's idle check counts: tokens missing, or beyond the pool (`surplus`), and the pool's size."""
+    seen = view.query(CHECKED, bounds(view))
+    missing, total = seen[0] if seen else (None, None)
+    gone, extra = (None, None) if not missing else (missing, None) if missing > 0 else (None, -missing)
+    return {"missing": gone, "surplus": extra, "total": total if missing else None}
+
+
 def leaked(view: View) -> Fact:
     """Whether KV stays locked that no request holds: by the engine's own check, at idle, or beyond all that those in
     flight could hold.
@@ -71,7 +87,7 @@ def leaked(view: View) -> Fact:
     """
     check, idle, unowned = event_count(view, "pool-leak-check"), idle_usage(view), unowned_share(view)
     if check.value:
-        return restated(check, True, "", "leak.check")
+        return restated(check, True, "", "leak.check", **_checked(view))
     if idle.value is not None and idle.value >= 0.1:
         return restated(idle, True, "", "idle_usage")
     if unowned.value is not None and unowned.value >= 0.1:

@@ -12,6 +12,7 @@ from ridgeline.model.fact import Fact, Missing, Statement
 # Rows of `source`, `a`, `b`: the first and last line of one source. Every SQL of a measure gives such a list, `cites`.
 Span = Mapping[str, Any]
 FEW: Final = 40  # at most so many sources are named in one citation
+QUOTED_CHARS: Final = 200  # of a log line, in a sentence
 
 
 def bounds(view: View) -> dict[str, float | None]:
@@ -95,6 +96,15 @@ def rounded(value: float | None, digits: int = 3) -> float | None:
     if value in (float("inf"), float("-inf")):
         return value
     return float(f"{value:.{digits}g}")
+
+
+def quoted(text: str | None) -> str:
+    """A log's own words as a sentence shows them: cut between two words, so that no figure is shown by half."""
+    shown = (text or "").strip()
+    if len(shown) > QUOTED_CHARS:
+        head, _, _half = shown[: QUOTED_CHARS + 1].rpartition(" ")
+        shown = (head or shown[:QUOTED_CHARS]) + " …"
+    return shown.removesuffix(".")
 
 
 def restated(fact: Fact, value: Any, unit: str, key: str, **figures: Any) -> Fact:

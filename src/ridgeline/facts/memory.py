@@ -27,13 +27,28 @@ FROM rows
 """
 
 
+# Of several pools on one line the fullest counts: which one that is, where it is not the one of full attention.
+FULLEST: Final = """
+SELECT CASE WHEN median(mamba_usage) > median(coalesce(full_usage, usage)) + 0.05 THEN 'mamba usage'
+            WHEN median(swa_usage) > median(coalesce(full_usage, usage)) + 0.05 THEN 'swa token usage' END
+FROM batches
+WHERE ($since::DOUBLE IS NULL OR ts >= $since) AND ($until::DOUBLE IS NULL OR ts <= $until)
+"""
+
+
+def fullest(view: View) -> str | None:
+    """The log's own word for the pool that is fullest, where a line has several and it is not that of the tokens."""
+    name = view.one(FULLEST, bounds(view))[0]
+    return None if name is None else str(name)
+
+
 def usage(view: View, stat: str = "median") -> Fact:
     """Locked share of the fullest pool; `stat` is median, peak, first or last."""
     n, median, peak, first, last, cites = ready(view).one(USAGE, bounds(view))
     if not n:
         return lacking("pool usage", HOW_USAGE)
     value = {"median": median, "peak": peak, "first": first, "last": last}[stat]
-    return found(view, value, "share", n, cites, stat=stat, peak=peak, first=first, last=last)
+    return found(view, value, "share", n, cites, stat=stat, peak=peak, first=first, last=last, which=fullest(view))
 
 
 RETRACTIONS: Final = """
@@ -101,18 +116,20 @@ def retractions_per_min(view: View) -> Fact:
 
 HELD: Final = """
 WITH rows AS (
-    SELECT server, dp_rank, running, tokens, usage, source, line,
+    SELECT server, dp_rank, running, tokens, usage, own_usage, source, line,
         tokens - lag(tokens) OVER w AS grew, lag(running) OVER w AS before
     FROM (
         SELECT server, dp_rank, running, coalesce(tokens, context_tokens) AS tokens,
-            greatest(usage, full_usage, swa_usage, mamba_usage) AS usage, source, line
+            greatest(usage, full_usage, swa_usage, mamba_usage) AS usage,
+            coalesce(full_usage, usage) AS own_usage, source, line -- of the pool that `tokens` are counted in
         FROM batches
         WHERE kind = 'decode' AND coalesce(tokens, context_tokens) > 0 AND running > 0
             AND ($since::DOUBLE IS NULL OR ts >= $since) AND ($until::DOUBLE IS NULL OR ts <= $until)
     )
     WINDOW w AS (PARTITION BY server, dp_rank ORDER BY source, line)
 )
-SELECT count(*) AS n, median(tokens / running) AS per_request, median(tokens / nullif(usage, 0)) AS pool,
+SELECT count(*) AS n, median(tokens / running) AS per_request,
+    median(tokens / own_usage) FILTER (WHERE own_usage >= 0.05) AS pool, -- two decimals of less are no basis
     max(usage) AS peak, median(usage) AS usage, median(running) AS running,
     count(*) FILTER (WHERE grew IS NOT NULL) AS steps,
     count(*) FILTER (WHERE grew >= 0 AND grew <= 60.0 * running) AS own,
@@ -135,6 +152,9 @@ POOL: Final = """
 WITH stated AS (
     SELECT pool_tokens AS pool, source, line FROM servers WHERE pool_tokens > 0
     UNION ALL SELECT pool_tokens, source, line FROM loads WHERE pool_tokens > 0
+    UNION ALL
+    SELECT try_cast(attrs ->> 'total' AS BIGINT), source, line FROM events
+    WHERE kind = 'pool-leak-check' AND try_cast(attrs ->> 'total' AS BIGINT) > 0
     UNION ALL
     SELECT m.value, m.source, m.line FROM samples m JOIN series s USING (series)
     WHERE s.name = 'max_total_num_tokens' AND m.value > 0

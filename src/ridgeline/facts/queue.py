@@ -6,6 +6,7 @@ from typing import Final
 
 from ridgeline.bundle.view import View
 from ridgeline.facts.make import bounds, found, lacking, restated, rounded
+from ridgeline.facts.memory import fullest
 from ridgeline.facts.points import ready
 from ridgeline.model.fact import Fact
 
@@ -216,7 +217,8 @@ def usage_when_queued(view: View) -> Fact:
     n, usage, peak, full, cites = ready(view).one(FULL, bounds(view))
     if not n:
         return lacking("load points with a queue and the pool's usage", HOW_QUEUE)
-    return found(view, usage, "share", n, cites, peak=rounded(peak), full=full, usage=rounded(usage))
+    told = {"peak": rounded(peak), "full": full, "usage": rounded(usage), "which": fullest(view)}
+    return found(view, usage, "share", n, cites, **told)
 
 
 def pool_full(view: View) -> Fact:

@@ -22,6 +22,7 @@ SHORTAGES: Final = (
     "retraction",
     "preemption",
 )
+PUT_BACK: Final = SHORTAGES[-2:]  # counted in requests: one line may put several back
 KEPT_HITS: Final = 0.8
 KEPT_SHARE: Final = 0.5
 
@@ -51,7 +52,7 @@ def which(context: Context) -> Answer:
         (*(fact for _, fact in told), moved, failed, killed),
         context.excluded("memory"),
         () if told or moved.value else (ask("event_count", kinds=",".join(SHORTAGES)),),
-        times=told[0][1].value if told else moved.value,
+        times=told[0][1].value if told and kind not in PUT_BACK else dict(moved.statement.figures).get("requests"),
         others=", ".join(f"{other} ({fact.value})" for other, fact in told[1:]) or None,
         asked=pages.get("asked"),
         free=pages.get("free"),
@@ -76,7 +77,8 @@ def used(context: Context) -> Answer:
         first=told.get("first"),
         last=told.get("last"),
         peak=told.get("peak"),
-        pool=pool.value,
+        pool=None if told.get("which") else pool.value,  # `tokens` are of another pool than the fullest
+        which=told.get("which"),
     )
 
 
@@ -153,15 +155,25 @@ def lost(context: Context) -> Answer:
     """C5: does usage stay when nothing runs, or beyond all that the requests in flight could hold?"""
     ask = context.book.ask
     leaked, idle, unowned = ask("leaked"), ask("idle_usage"), ask("unowned_share")
+    told = dict(leaked.statement.figures)
+    if leaked.value and leaked.statement.key == "leak.check":
+        key = "c5.missing" if told.get("missing") else "c5.surplus" if told.get("surplus") else "c5.check"
+    elif leaked.value:
+        key = "c5.idle" if idle.value and idle.value >= 0.1 else "c5.unowned"
+    else:
+        key = "c5.none"
     return answer(
         context,
         "C5",
-        ("c5.idle" if idle.value and idle.value >= 0.1 else "c5.unowned") if leaked.value else "c5.none",
+        key,
         (leaked, idle, unowned, ask("event_count", kinds="pool-leak-check")),
         tuple(c for c in context.excluded("memory") if c == "memory.leak"),
         (leaked,),
         idle=idle.value,
         unowned=unowned.value,
+        missing=told.get("missing"),
+        surplus=told.get("surplus"),
+        total=told.get("total"),
     )
 
 

@@ -113,7 +113,8 @@ LOG_MARKS: Final = re.compile(
     r"(?:Prefill|Decode) batch[.,\s\[]|new fill batch\. #seq|Req ?Time ?Stats\(|HTTP/\d(?:\.\d)?\" \d{3}"
     r"|Avg prompt throughput:"
     r"|Traceback \(most recent call last\)|#running-req: |out of memory|watchdog timeout|KVTransferError|KVPoll\."
-    r"|usage_metadata=|\bavailable=\d+, evictable=|Caught signal \d+|Avg generation throughput:",
+    r"|(?:memory|pool) leak detected|usage_metadata=|\bavailable=\d+, evictable="
+    r"|Caught signal \d+|Avg generation throughput:",
     re.IGNORECASE,
 )
 HEAD_LINES: Final = 60

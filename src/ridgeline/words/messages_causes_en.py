@@ -92,15 +92,17 @@ CAUSES: Final[dict[str, str]] = {
     ),
     "cause.decode.token-stall": "Requests stay in the batch and get no tokens for seconds at a time.",
     "cause.memory.saturation": (
-        "The pool is {usage_when_queued__usage:.0%} full while {pool_queue__waiting:#request} wait beside "
+        "The pool is {usage_when_queued__usage:.0%} full[[ ({usage_when_queued__which})]] while {pool_queue__waiting:#request} wait beside "
         "{pool_queue__busy:.3g} running."
     ),
     "cause.memory.retraction-storm": (
-        "{retractions__value:#request was|requests were} put back (retracted, or preempted in vLLM's word) and "
+        "{retractions__requests:#request was|requests were} put back (retracted, or preempted in vLLM's word) and "
         "computed anew[[, within {retractions_per_min__span_s:.3g} s]]."
     ),
     "cause.memory.leak": (
-        "The pool's KV does not add up with the requests there are[[ (the engine's own idle check: {leaked__text})]]."
+        "The pool's KV does not add up with the requests there are[[: {leaked__missing:#token} of {leaked__total} are "
+        "missing]][[: {leaked__surplus:#token} more than the pool of {leaked__total} are counted]][[ (the engine's own "
+        "idle check: {leaked__text})]]."
     ),
     "cause.memory.oom-crash": (
         "An allocation failed[[: {allocation_failures__asked:#token} asked, {allocation_failures__free} free]][[ "

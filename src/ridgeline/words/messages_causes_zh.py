@@ -84,14 +84,17 @@ CAUSES: Final[dict[str, str]] = {
     ),
     "cause.decode.token-stall": "请求留在 batch 中，却每次都有数秒得不到 token。",
     "cause.memory.saturation": (
-        "KV 池使用率 {usage_when_queued__usage:.0%}，{pool_queue__waiting} 个请求在排队，"
+        "KV 池使用率 {usage_when_queued__usage:.0%}[[（{usage_when_queued__which}）]]，{pool_queue__waiting} 个请求在排队，"
         "{pool_queue__busy:.3g} 个在运行。"
     ),
     "cause.memory.retraction-storm": (
-        "{retractions__value} 个请求被放回队列（retract，vLLM 称为抢占）并重新计算"
+        "{retractions__requests} 个请求被放回队列（retract，vLLM 称为抢占）并重新计算"
         "[[，发生在 {retractions_per_min__span_s:.3g} s 之内]]。"
     ),
-    "cause.memory.leak": "KV 池里的 KV 与现有请求对不上[[（引擎自己的空闲检查：{leaked__text}）]]。",
+    "cause.memory.leak": (
+        "KV 池里的 KV 与现有请求对不上[[：{leaked__total} 个 token 中少了 {leaked__missing} 个]]"
+        "[[：比 {leaked__total} 个 token 的池多数出 {leaked__surplus} 个]][[（引擎自己的空闲检查：{leaked__text}）]]。"
+    ),
     "cause.memory.oom-crash": (
         "一次分配失败[[：申请 {allocation_failures__asked} 个 token，空闲 {allocation_failures__free} 个]]"
         "[[（{allocation_failures__free_pages} 页，每页 {allocation_failures__page}）]]"

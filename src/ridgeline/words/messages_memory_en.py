@@ -29,7 +29,7 @@ MEMORY: Final[dict[str, str]] = {
     "c0.retraction": "{times} retractions: requests were put back and computed anew, nothing ran out",
     "c0.preemption": "{times} preemptions: requests were put back and computed anew, nothing ran out",
     "c1.sglang": (
-        "the pool is {usage:.0%} full (median; {first:.0%} at first, {last:.0%} at the end, {peak:.0%} at most)[[ of "
+        "the pool is {usage:.0%} full[[, by {which}]] (median; {first:.0%} at first, {last:.0%} at the end, {peak:.0%} at most)[[ of "
         "{pool:.6g} tokens]]; SGLang's token usage counts what requests lock, never cache that can be evicted"
     ),
     "c1.vllm": (
@@ -63,5 +63,10 @@ MEMORY: Final[dict[str, str]] = {
     ),
     "c5.idle": "{idle:.0%} of the pool stays locked while nothing runs or waits: it is lost",
     "c5.unowned": "{unowned:.0%} of the pool is locked beyond all that the requests in flight could hold: it is lost",
+    "c5.missing": "the engine's own check at idle finds {missing:#token} of the pool's {total} with no owner: lost",
+    "c5.surplus": (
+        "the engine's own check at idle counts {surplus:#token} more than the pool's {total}, as if given back twice"
+    ),
+    "c5.check": "the engine's own check at idle does not find all of the pool",
     "c5.none": "what was locked came back when it was no longer needed",
 }

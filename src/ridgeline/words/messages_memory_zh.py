@@ -26,7 +26,7 @@ MEMORY: Final[dict[str, str]] = {
     "c0.retraction": "{times} 次 retract：请求被放回队列并重新计算，并没有耗尽什么",
     "c0.preemption": "{times} 次抢占：请求被放回队列并重新计算，并没有耗尽什么",
     "c1.sglang": (
-        "KV 池使用率 {usage:.0%}（中位数；开始 {first:.0%}，结束 {last:.0%}，最高 {peak:.0%}）"
+        "KV 池使用率 {usage:.0%}[[（{which}）]]（中位数；开始 {first:.0%}，结束 {last:.0%}，最高 {peak:.0%}）"
         "[[，共 {pool:.6g} 个 token]]；SGLang 的 token usage 只统计被请求锁住的部分，不含可驱逐的缓存"
     ),
     "c1.vllm": (
@@ -58,5 +58,8 @@ MEMORY: Final[dict[str, str]] = {
     ),
     "c5.idle": "没有请求运行或等待时，KV 池仍有 {idle:.0%} 被锁住：已经丢失",
     "c5.unowned": "KV 池的 {unowned:.0%} 被锁住，却不属于任何在途请求：已经丢失",
+    "c5.missing": "引擎自己的空闲检查发现 KV 池 {total} 个 token 中有 {missing} 个无主：已经丢失",
+    "c5.surplus": "引擎自己的空闲检查数出的 token 比 KV 池的 {total} 个多 {surplus} 个，像是被归还了两次",
+    "c5.check": "引擎自己的空闲检查没有找齐整个 KV 池",
     "c5.none": "被锁住的部分在不再需要之后都还回来了",
 }

@@ -2,9 +2,12 @@
 
 from typing import Final
 
+import numpy as np
+
 from ridgeline.signals.lines import LogLines, Parsed
+from ridgeline.signals.log import pool_check
 from ridgeline.signals.log.copies import folded_events
-from ridgeline.signals.log.rules import Rule, apply_rules, in_turn
+from ridgeline.signals.log.rules import Rule, apply_rules, event, event_rows, in_turn, matching
 from ridgeline.signals.rows import Reading
 
 # A count is taken only with what stands behind it: the digits of a cut line are not a figure.
@@ -13,6 +16,7 @@ RETRACTED: Final = (
     r"(?: #new_tokens_gained: (?:(?P<gained_tokens>-?\d+),)?)?(?: #mamba_num_gained: (?:(?P<gained_mamba>-?\d+),)?)?"
     r"(?: #new_token_ratio: (?P<ratio_before>\d\.\d+) -> (?P<ratio_after>\d\.\d{4}))?"
 )
+LEAK: Final = r"(?:memory|pool) leak detected"
 LORA: Final = r"o[rR][aA] adapter(?:.{0,200}?name='?(?P<lora>[^',\s]+))?"
 MEMORY: Final = (
     Rule("retraction", "Testing retraction. #retracted_reqs", RETRACTED, "info", {"test": True}),
@@ -45,8 +49,6 @@ MEMORY: Final = (
         r"\((?P<value>\d+) tokens\) exceeds the maximum allowed length \((?P<limit_tokens>\d+) tokens\)",
         "warning",
     ),
-    Rule("pool-leak-check", "memory leak detected", severity="error"),
-    Rule("pool-leak-check", "pool leak detected", severity="error"),
     Rule(
         "pool-status",
         "available=",
@@ -204,7 +206,14 @@ SERVER: Final = (
 
 def parse(lines: LogLines, reading: Reading) -> Parsed:
     """Events of the unified server; the same happening printed by several ranks is one row with `copies`."""
-    return folded_events(in_turn((_memory, _rest), lines, reading))
+    return folded_events(in_turn((_checks, _memory, _rest), lines, reading))
+
+
+def _checks(lines: LogLines, reading: Reading) -> Parsed:
+    understood = matching(lines.body, LEAK)
+    told = [(i, pool_check.figures(lines.body[i].as_py()[:4000])) for i in np.flatnonzero(understood).tolist()]
+    rows = [event(lines, i, reading, "pool-leak-check", figures, "error") for i, figures in told]
+    return Parsed(event_rows(rows), understood)
 
 
 def _memory(lines: LogLines, reading: Reading) -> Parsed:

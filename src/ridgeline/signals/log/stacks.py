@@ -12,6 +12,7 @@ from typing import Any, Final
 import numpy as np
 
 from ridgeline.signals.lines import LogLines, Mask, Parsed
+from ridgeline.signals.log import pool_check
 from ridgeline.signals.log.orderly import after_shutdown
 from ridgeline.signals.log.rules import event, event_rows, matching
 from ridgeline.signals.log.unread import template
@@ -87,7 +88,8 @@ def _continue(
         understood[i] = True
         rows.append(_row(lines, i, reading, text, stack.frame))
         if LEAK.search(text):  # raised by the engine's own idle check: also the line that says what is missing
-            rows.append(event(lines, i, reading, "pool-leak-check", {"frame": stack.frame or None}, "error"))
+            told = {"frame": stack.frame or None, **pool_check.figures(text)}
+            rows.append(event(lines, i, reading, "pool-leak-check", told, "error"))
     elif stack.frame:
         rows.append(_row(lines, stack.first, reading, "", stack.frame))
     del stacks[logger]
