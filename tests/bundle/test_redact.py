@@ -7,11 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ridgeline.bundle.prose import without_quotes
 from ridgeline.bundle.redact import (
     hashed,
     install,
     key_id,
     load_key,
+    redacted_sql,
     uninstall,
     without_names,
     without_prompts,
@@ -155,6 +157,29 @@ def test_a_rid_inside_its_own_text_is_replaced_by_its_hash() -> None:
         assert con.execute("SELECT scrub('a req-12345 password=x1', 'req-12345'), hide('u')").fetchall() == [
             ("a req-12345 password=<secret>", "u")
         ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'INFO:     10.0.0.1:33175 - "POST /v1/chat/completions HTTP/1.1" 200 OK',
+        '"GET /v1?api_key=abcdefgh1234 HTTP/1.1" 200 OK',
+        '"POST /v1 HTTP/1.1" 400 "my dear old uncle writes you"',
+        'error: "POST my dear old uncle a letter"',
+        'said "my dear old uncle writes you" 200',
+        "it's \"POST my uncle\" that's said",
+        "access_token=abcd1234, authtoken=abcd1234, --chat-token 5 --hub-token abcd1234",
+        "email=gertrude.b@example.org asked",
+        "for user gertrude.b: request 0123456789abcdef",
+        "#new_tokens_gained: 8192, #new_token_ratio: 0.2210 -> 0.6432",
+    ],
+)
+def test_what_sql_leaves_alone_python_would_leave_alone(text: str) -> None:
+    with duckdb.connect() as con:
+        install(con, KEY)
+        con.execute("CREATE TABLE unread AS SELECT $text AS text", {"text": text})
+        found = con.execute(f"SELECT {redacted_sql('unread', ['text'])} FROM unread").fetchall()
+    assert found == [(without_quotes(without_names(without_prompts(scrubbed(text)), KEY)),)]
 
 
 def test_the_key_is_made_once_readable_by_its_owner_only(tmp_path: Path) -> None:

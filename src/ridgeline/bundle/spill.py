@@ -15,6 +15,8 @@ from ridgeline.signals.rows import Rows
 
 SMALL_BYTES: Final = 64 << 20
 PART_BYTES: Final = 32 << 20
+# Texts that hardly repeat, and numbers: a dictionary of them is built and thrown away.
+DISTINCT: Final = frozenset(("rid", "client_rid", "parent_rid", "trace_id", "session_id", "text"))
 
 
 class Spill:
@@ -91,7 +93,9 @@ class Spill:
             return
         data = pa.concat_tables(self._held[table], promote_options="default")
         path = self.folder / f"{table}-{len(self._parts[table]):05d}.parquet"
-        pq.write_table(data, path, compression="zstd", compression_level=1)
+        words = [field.name for field in data.schema if pa.types.is_string(field.type) and field.name not in DISTINCT]
+        # read once or twice and removed: writing has to be cheap, not small
+        pq.write_table(data, path, compression="lz4", use_dictionary=words)
         self._parts[table].append(path)
         self._held[table] = []
         self._bytes[table] = 0

@@ -69,6 +69,16 @@ def test_a_whole_file(tmp_path: Path, form: Callable[..., str], wide: bool) -> N
     assert (reading.lines, reading.understood, reading.unparsed, unread) == (500, 500, 0, [])
 
 
+def test_after_a_wide_block_none_is_narrow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(f"{survey.__module__}.BLOCK", 1000)
+    path = tmp_path / "log"
+    path.write_text(bare(*map(short, range(50)), finished("wide", meta("wide")), *map(short, range(50))))
+    looks = [look.narrow for look in survey(path)]
+    assert looks == sorted(looks, reverse=True)
+    assert looks.index(False) > 2
+    assert len(looks) - looks.index(False) > 2
+
+
 @pytest.mark.usefixtures("small_scan")
 @pytest.mark.parametrize(
     "odd",

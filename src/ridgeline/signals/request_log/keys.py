@@ -25,13 +25,14 @@ class Look(NamedTuple):
     narrow: bool  # no key that only the wide shape holds
 
 
-def look(buf: U8, known: int = 0) -> Look:
+def look(buf: U8, known: int = 0, keys: bool = True) -> Look:
     """Look at bytes of a file; the first `known` of them were looked at before and are there for context.
 
-    The bytes are those of a file from its first on, or begin in the middle of a line.
+    The bytes are those of a file from its first on, or begin in the middle of a line. Without `keys` their keys are not
+    looked at, and they do not count as narrow.
     """
     if len(buf) <= known:
-        return Look(0, False, True)  # the file became shorter
+        return Look(0, False, keys)  # the file became shorter
     ends = marked(buf[known:] == NEWLINE) + known
     starts = ends[ends < len(buf) - 1] + 1
     bare = bool((buf[starts] == _BRACE).all())
@@ -39,7 +40,7 @@ def look(buf: U8, known: int = 0) -> Look:
         bare &= int(buf[0]) == _BRACE
     elif int(buf[known - 1]) == NEWLINE:
         bare &= int(buf[known]) == _BRACE
-    return Look(len(ends), bare, _narrow(buf))
+    return Look(len(ends), bare, keys and _narrow(buf))
 
 
 def narrow(data: bytes | memoryview) -> bool:
