@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from ridgeline.model.errors import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ridgeline.facts.classes import Slow
     from ridgeline.stats.class_search import SlowClass
 
@@ -18,6 +20,7 @@ def classes(
     label: tuple[str, ...] = (),
     tz: str | None = None,
     year: int | None = None,
+    lang: Literal["en", "zh"] = "en",
     format: Literal["text", "json", "md"] = "text",
     quiet: bool = False,
 ) -> int:
@@ -33,6 +36,8 @@ def classes(
         Zone of log times that name none.
     year
         Year of log times that name none.
+    lang
+        Language of the sentences: en or zh.
     format
         How to print.
     quiet
@@ -52,7 +57,7 @@ def classes(
     if format == "json":
         print(json.dumps(_contract(slow), indent=1))
     else:
-        print("\n".join(_lines(slow, format == "md")))
+        print("\n".join(_lines(slow, format == "md", lang)))
     return 0
 
 
@@ -91,35 +96,47 @@ def _contract(slow: Slow) -> dict[str, Any]:
     }
 
 
-def _lines(slow: Slow, md: bool) -> list[str]:
+def _lines(slow: Slow, md: bool, lang: str) -> list[str]:
     from ridgeline.report.escape import markdown, plain
+    from ridgeline.words.catalogue import say
 
     escape = markdown if md else plain
     search = slow.search
-    out = [f"{search.slow} of {search.rows} requests are slow ({slow.what} of at least {slow.threshold_s:.3g} s)"]
+    of = {"slow": search.slow, "n": search.rows, "what": slow.what, "threshold": slow.threshold_s}
+    out = [say("classes.slow", of, lang)]
     if search.outlier is not None:
-        out.append(f"one outlier, no class: {escape(str(slow.table['rid'][search.outlier].as_py()), 80)}")
+        rid = escape(str(slow.table["rid"][search.outlier].as_py()), 80)
+        out.append(say("classes.outlier", {"rid": rid}, lang))
     if not search.classes and search.outlier is None:
-        out.append("no input attribute marks them")
+        out.append(say("classes.none", {}, lang))
     for title, found in (
-        ("", search.classes),
-        ("explained by length alone:", search.explained_by_strata),
-        ("nothing of the same length to compare with:", search.no_peers),
+        (None, search.classes),
+        ("classes.by-length", search.explained_by_strata),
+        ("classes.no-peers", search.no_peers),
     ):
-        if found and title:
-            out.append(title)
+        if found and title is not None:
+            out.append(say(title, {}, lang))
         for c in found:
-            within = "" if c.within_lift is None else f", {c.within_lift:.2f} within its lengths"
-            if c.within_lift is not None and isinf(c.within_lift):
-                within = ", and no other request of its lengths is"
-            words = (
-                f"{slow.label(c)}: {c.slow} of {c.rows} are slow ({c.interval.low:.0%} to {c.interval.high:.0%}), "
-                f"lift {c.lift:.2f}{within}, holds {c.coverage:.0%} of the slow"
-            )
-            out.append(f"{'- ' if md else '  '}{escape(words)}")
+            out.append(f"{'- ' if md else '  '}{escape(_class_said(slow, c, lang))}")
             for key in c.same_rows:
-                same = " and ".join(f"{name}={slow.names[name][code]}" for name, code in key)
-                out.append(f"{'  - ' if md else '    '}{escape(f'the same requests as {same}')}")
+                same = say("classes.same", {"attributes": _attributes(slow, key)}, lang)
+                out.append(f"{'  - ' if md else '    '}{escape(same)}")
     if search.classes and search.unexplained:
-        out.append(f"{search.unexplained} slow requests are in none of these classes")
+        out.append(say("classes.rest", {"n": search.unexplained}, lang))
     return out
+
+
+def _class_said(slow: Slow, c: SlowClass, lang: str) -> str:
+    from ridgeline.words.catalogue import say
+
+    alone = c.within_lift is not None and isinf(c.within_lift)
+    of = {
+        "attributes": _attributes(slow, c.key), "slow": c.slow, "n": c.rows, "low": c.interval.low,
+        "high": c.interval.high, "lift": c.lift, "within": None if alone else c.within_lift,
+        "alone": ", and no other request of its lengths is" if alone else None, "coverage": c.coverage,
+    }  # fmt: skip
+    return say("classes.class", of, lang)
+
+
+def _attributes(slow: Slow, key: Sequence[tuple[str, int]]) -> tuple[str, ...]:
+    return tuple(f"{name}={slow.names[name][code]}" for name, code in key)

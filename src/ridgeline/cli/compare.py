@@ -29,6 +29,7 @@ def compare(
     margin: float = 0.1,
     tz: str | None = None,
     year: int | None = None,
+    lang: Literal["en", "zh"] = "en",
     format: Format = "text",
     quiet: bool = False,
 ) -> int:
@@ -58,6 +59,8 @@ def compare(
         Zone of log times that name none, such as Asia/Shanghai or +08:00; also of the windows.
     year
         Year of log times that name none.
+    lang
+        Language of the sentences: en or zh.
     format
         text for a terminal, json for programs, md for a ticket.
     quiet
@@ -80,7 +83,7 @@ def compare(
         sides = _diagnosed(incident, sides, with_baseline=baseline is None and slo is None)
     found = run(sides[0], sides[1], sides[2] if len(sides) > 2 else None, slo=bounds, change=change, margin=margin)
     if not quiet:
-        show(found, format)
+        show(found, format, lang)
     return STATUS[found.verdict]
 
 
@@ -131,20 +134,20 @@ def _diagnosed(incident: str, sides: list[Side], *, with_baseline: bool) -> list
     return out
 
 
-def show(found: Comparison, format: Format) -> None:
+def show(found: Comparison, format: Format, lang: str = "en") -> None:
     """Print the comparison in one of the three forms."""
     if format == "json":
         import json
 
         from ridgeline.verdict.contract import to_contract
 
-        print(json.dumps(to_contract(found), indent=1, ensure_ascii=False, allow_nan=False))
+        print(json.dumps(to_contract(found, lang), indent=1, ensure_ascii=False, allow_nan=False))
         return
     from ridgeline.report.comparison import markdown, render
 
     if format == "md":
-        print(markdown(found), end="")
+        print(markdown(found, lang), end="")
         return
     from rich.console import Console
 
-    render(found, Console())
+    render(found, Console(), lang)

@@ -59,7 +59,7 @@ def decide(
     output
         Write decision.json into this folder; in a bundle it is written there anyway.
     lang
-        Language of the diagnosis' sentences: en or zh.
+        Language of the sentences: en or zh. What is kept in a bundle holds the decision in both.
     """
     from ridgeline.bundle.find import is_bundle
     from ridgeline.cli.diagnose import show
@@ -74,6 +74,7 @@ def decide(
     from ridgeline.sim.warm import warm
     from ridgeline.sim.whatif.decide import to_json
     from ridgeline.sim.whatif.slo import limits_of
+    from ridgeline.words.catalogue import say
 
     if any(source.startswith(("http://", "https://")) for source in sources):
         raise InputError("decide reads recorded evidence: capture the server first, then give the folder")
@@ -86,20 +87,21 @@ def decide(
     with watched(sources, for_="60s", label=label, tz=tz, year=year, quiet=quiet) as view:
         incident, good = windows_of(view, from_, to, baseline, tz, sources)
         found = diagnose(view, symptom, incident=incident, baseline=good, sources=sources)
-        decision = decided(view, found, limits, repeat, seed, jobs, quiet, floors)
+        decision = decided(view, found, limits, repeat, seed, jobs, quiet, floors, lang)
         found = answered(found, decision)
         told = to_json(decision) if decision else None
         kept = [Path(s) for s in sources if is_bundle(Path(s))] + ([output] if output else [])
         for folder in kept:
             keep(folder, told, to_contract(found))
         if not quiet and format == "json":
-            whole: dict[str, Any] = {**(told or nothing(found)), "diagnosis": to_contract(found, lang)}
+            shown = to_json(decision, lang) if decision else nothing(found, lang)
+            whole: dict[str, Any] = {**shown, "diagnosis": to_contract(found, lang)}
             print(json.dumps(whole, indent=1, ensure_ascii=False, allow_nan=False))
         elif not quiet:
             show(found, view, format, lang)
-            print(said(decision, format))
+            print(said(decision, format, lang))
             for folder in kept:
-                print(f"{folder / 'decision.json'}: written")
+                print(say("decide.written", {"path": str(folder / "decision.json")}, lang))
     return status(found, decision)
 
 
@@ -113,7 +115,7 @@ def status(found: Diagnosis, decision: Decision | None) -> int:
 
 def decided(
     view: View, found: Diagnosis, limits: Any, repeat: int, seed: int, jobs: int | None, quiet: bool,
-    floors: Any = None,
+    floors: Any = None, lang: str = "en",
 ) -> Decision | None:  # fmt: skip
     """The decision on the first finding; None where there is no finding. ``floors``: as of `basis_of`."""
     import sys
@@ -125,6 +127,7 @@ def decided(
     from ridgeline.sim.whatif.decide import decide as run
     from ridgeline.sim.whatif.decide import no_setting, no_traffic
     from ridgeline.sim.whatif.ground import basis_of
+    from ridgeline.words.phrases import phrase
     from ridgeline.words.whatif import TRIES
 
     if found.verdict != "finding":
@@ -134,7 +137,7 @@ def decided(
         return no_setting(first.cause, first.route)
     window, good = (None if w is None else (w.from_ts, w.to_ts) for w in (found.incident, found.baseline))
     remedies = [r.flag for r in first.remedies if r.flag is not None]
-    tell = None if quiet else lambda text: print(f"{text} …", file=sys.stderr, flush=True)
+    tell = None if quiet else lambda text: print(f"{phrase(text, lang)} …", file=sys.stderr, flush=True)
     try:
         basis = basis_of(view, True, tell, floors)
         with counting(quiet) as on_done:
@@ -155,19 +158,21 @@ def answered(found: Diagnosis, decision: Decision | None) -> Diagnosis:
         return found
     unsure = decision.verdict in ("no-traffic", "no-evidence")
     state: State = "cannot-tell" if unsure else "answered"
-    told = Statement("a5.decided", (("sentence", decision.sentence),))
+    told = Statement("a5.decided", (("sentence", decision.statement),))
     rung = Answer(rung="A5", question=Statement("question.A5"), state=state, answer=told)
     return replace(found, ladder=tuple(rung if a.rung == "A5" else a for a in found.ladder))
 
 
-def nothing(found: Diagnosis) -> dict[str, Any]:
+def nothing(found: Diagnosis, lang: str = "en") -> dict[str, Any]:
     """The decision where there is no finding to decide on."""
+    from ridgeline.words.catalogue import CATALOGUES, say
+
     healthy = found.verdict == "healthy"
+    key = "decide.healthy" if healthy else "decide.unknown"
     return {
         "schema": "ridgeline.decision/1", "cause": "healthy" if healthy else "unknown",
         "verdict": "healthy" if healthy else "inconclusive", "worth_touching": False if healthy else None,
-        "sentence": "Nothing is wrong: leave production alone." if healthy else
-                    "The cause is not known: nothing to decide yet.",
+        "sentence": say(key, {}, lang), "sentences": {each: say(key, {}, each) for each in CATALOGUES},
         "change": None, "gain": None, "equal": [], "risk": [], "fidelity": None, "tried": [], "base": None, "notes": [],
     }  # fmt: skip
 
@@ -186,17 +191,19 @@ def keep(folder: Path, told: dict[str, Any] | None, diagnosis: dict[str, Any]) -
         raise InputError(f"{folder}: cannot be written ({error.strerror}); give another folder") from error
 
 
-def said(decision: Decision | None, format: str) -> str:
+def said(decision: Decision | None, format: str, lang: str = "en") -> str:
     """The decision for a reader, with how far it can be believed and what was tried."""
-    from ridgeline.sim.whatif import gate
     from ridgeline.sim.whatif.contract import table
+    from ridgeline.sim.whatif.gate import verdict_of
+    from ridgeline.words.catalogue import said as in_words
+    from ridgeline.words.catalogue import say
 
     if decision is None:
-        return "Decision: nothing to decide."
+        return say("decide.nothing", {}, lang)
     markdown = format == "md"
-    lines = ["## Decision" if markdown else "Decision", decision.sentence]
+    lines = [("## " if markdown else "") + say("decide.title", {}, lang), in_words(decision.statement, lang)]
     found = decision.comparison
     if found is not None:
-        lines += [gate.said(found.gate), *(f"Warning: {text}" for text in found.warnings[:4]), ""]
-        lines += table(found, markdown)
+        warnings = [say("decide.warning", {"text": text}, lang) for text in found.warnings[:4]]
+        lines += [verdict_of(found.gate, lang), *warnings, "", *table(found, markdown, lang)]
     return "\n".join(lines)

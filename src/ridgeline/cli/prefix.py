@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from ridgeline.prefix.split import Split, Totals
 
 Format = Literal["text", "json", "md"]
-NO_PROMPTS: Final = "no prompts were read, so that lost tokens cannot be split by reason; what is known without them:"
-NOTHING: Final = "no prompts were read, and nothing else says how many prompt tokens were cached"
 # What can be said of reuse without prompts: measures, with their arguments.
 KNOWN: Final[tuple[tuple[str, tuple[tuple[str, Any], ...]], ...]] = (
     ("hit_ratio", ()), ("cached_each", ()), ("cache_off", ()), ("flush_explains", ()), ("usage", (("stat", "peak"),)),
@@ -47,6 +45,7 @@ def prefix(
     label: Annotated[tuple[str, ...], Parameter(negative="")] = (),
     tz: str | None = None,
     year: int | None = None,
+    lang: Literal["en", "zh"] = "en",
     format: Format = "text",
     quiet: bool = False,
 ) -> int:
@@ -68,6 +67,8 @@ def prefix(
         Zone of log times that name none.
     year
         Year of log times that name none.
+    lang
+        Language of the sentences: en or zh.
     format
         How to print.
     quiet
@@ -91,23 +92,24 @@ def prefix(
             view = read_sources(found, tz=zone_of(tz), year=year, on_progress=on_progress)[0]
     splits = split(view, page, pool_tokens)
     if not splits:
-        return _without_prompts(view, format)
+        return _without_prompts(view, format, lang)
     parts = [(s, [(d, _example(view, found, s, d, keep_text)) for d in drifts(s)]) for s in splits]
     if format == "json":
-        print(json.dumps({"schema": "ridgeline.prefix/1", "splits": [_contract(view, *p) for p in parts]}, indent=1))
+        told = {"schema": "ridgeline.prefix/1", "splits": [_contract(view, *p, lang) for p in parts]}
+        print(json.dumps(told, indent=1, ensure_ascii=lang == "en"))
     else:
-        lines = [line for i, p in enumerate(parts) for line in ([""] if i else []) + _lines(view, *p)]
+        lines = [line for i, p in enumerate(parts) for line in ([""] if i else []) + _lines(view, *p, lang)]
         print("\n".join(_markdown(lines) if format == "md" else lines))
     return 0
 
 
-def _without_prompts(view: View, format: Format) -> int:
+def _without_prompts(view: View, format: Format, lang: str) -> int:
     """Say what counters and requests tell of reuse, and what would tell the rest; 3 where not even hits are known."""
     from ridgeline.facts import ask
     from ridgeline.ladder.served import asked_for, served
     from ridgeline.model.fact import Missing
     from ridgeline.report.escape import plain
-    from ridgeline.words.catalogue import say
+    from ridgeline.words.catalogue import said, say, text_in
 
     facts = [ask(view, measure, args) for measure, args in KNOWN]
     known = [f for f in facts if f.value is not None]
@@ -120,15 +122,16 @@ def _without_prompts(view: View, format: Format) -> int:
             "splits": [],
             "known": [
                 {"measure": f.measure, "value": f.value, "unit": f.unit, "sources": list(f.sources),
-                 "statement": say(f.statement.key, dict(f.statement.figures))} for f in known
+                 "statement": said(f.statement, lang)} for f in known
             ],
-            "missing": [{"signal": m.signal, "how": m.how} for m in missing],
+            "missing": [{"signal": text_in(m.signal, lang), "how": text_in(m.how, lang)} for m in missing],
         }  # fmt: skip
-        print(json.dumps(answer, indent=1))
+        print(json.dumps(answer, indent=1, ensure_ascii=lang == "en"))
         return 0 if told else 3
-    lines = [NO_PROMPTS if told else NOTHING]
-    lines += [f"  {plain(say(f.statement.key, dict(f.statement.figures)))}" for f in known if told]
-    lines += ["missing:", *(f"  {m.signal}: {m.how}" for m in missing)]
+    lines = [say("prefix.no-prompts" if told else "prefix.nothing", {}, lang)]
+    lines += [f"  {plain(said(f.statement, lang))}" for f in known if told]
+    lacking = ("  " + say("prefix.lacks", {"signal": m.signal, "how": m.how}, lang) for m in missing)
+    lines += [say("prefix.missing", {}, lang), *lacking]
     print("\n".join(_markdown(lines) if format == "md" else lines))
     return 0 if told else 3
 
@@ -158,7 +161,9 @@ def _groups(s: Split) -> list[tuple[str, list[tuple[str, Totals]]]]:
     return [(what, s.by(numbers, names, GROUPS)) for what, numbers, names in wanted if len(names) > 1]
 
 
-def _contract(view: View, s: Split, found: list[tuple[Drift, Aligned | None]]) -> dict[str, Any]:
+def _contract(view: View, s: Split, found: list[tuple[Drift, Aligned | None]], lang: str) -> dict[str, Any]:
+    from ridgeline.words.catalogue import text_in
+
     totals = s.totals()
     return {
         "unit": s.prompts.unit,
@@ -179,56 +184,58 @@ def _contract(view: View, s: Split, found: list[tuple[Drift, Aligned | None]]) -
             }
             for d, pair in found
         ],
-        "notes": list(s.notes),
+        "notes": [text_in(note, lang) for note in s.notes],
     }
 
 
-def _lines(view: View, s: Split, found: list[tuple[Drift, Aligned | None]]) -> list[str]:
+def _lines(view: View, s: Split, found: list[tuple[Drift, Aligned | None]], lang: str) -> list[str]:
+    from ridgeline.report.columns import padded
     from ridgeline.report.escape import plain
+    from ridgeline.words.catalogue import say, text_in
 
     t = s.totals()
     unit = "tokens" if s.prompts.unit == "tokens" else "characters"
-    out = [f"{t.requests:,} prompts, {t.tokens:,} {unit}"]
+    out = [say("prefix.head", {"requests": t.requests, "tokens": t.tokens, "unit": unit}, lang)]
+    untold = f"{padded(say('prefix.untold', {}, lang), 16, right=True)}  {'':6}"
     for name, meaning in ROWS:
         value = getattr(t, name)
-        shown = (
-            f"{value:>16,}  {value / max(t.tokens, 1):6.1%}" if value is not None else f"{'cannot be told':>16}  {'':6}"
-        )
-        out.append(f"  {name.replace('_', '-'):<18}{shown}  {meaning}")
+        shown = untold if value is None else f"{value:>16,}  {value / max(t.tokens, 1):6.1%}"
+        out.append(f"  {name.replace('_', '-'):<18}{shown}  {text_in(meaning, lang)}")
     if t.blocks:
-        out.append(f"in blocks: {t.hit_blocks:,} of {t.blocks:,} found ({(t.hit_blocks or 0) / t.blocks:.1%})")
+        of = {"hit": t.hit_blocks, "blocks": t.blocks, "share": (t.hit_blocks or 0) / t.blocks}
+        out.append(say("prefix.blocks", of, lang))
     if t.cached_of:
-        said, ours = (t.cached or 0) / t.cached_of, (t.hit_of or 0) / t.cached_of
-        out.append(
-            f"the engine found {t.cached:,} of {t.cached_of:,} tokens ({said:.1%}) where it says; here {ours:.1%}"
-        )
+        told, ours = (t.cached or 0) / t.cached_of, (t.hit_of or 0) / t.cached_of
+        of = {"cached": t.cached, "tokens": t.cached_of, "share": told, "ours": ours}
+        out.append(say("prefix.engine", of, lang))
     for what, rows in _groups(s):
-        out += ["", f"by {what}, most lost first:"]
+        out += ["", say("prefix.by", {"what": what}, lang)]
         for name, one in rows:
-            hit = one.hit / max(one.tokens, 1)
-            lost = f"lost {one.lost:,}{_biggest(one)}"
-            out.append(f"  {plain(name, 60) or '(none)'}: {one.requests:,} prompts, hit {hit:.1%}, {lost}")
+            value, reason = _biggest(one)
+            group = {"name": plain(name, 60) or "(none)", "requests": one.requests, "hit": one.hit / max(one.tokens, 1),
+                     "lost": one.lost, "reason": reason, "most": value}  # fmt: skip
+            out.append("  " + say("prefix.group", group, lang))
     if found:
-        out += ["", "first differences of prompts that should share:"]
+        out += ["", say("prefix.first", {}, lang)]
     for d, pair in found:
-        where = f"{view.names.get(d.example[0], '?')}:{d.example[1]}"
-        out.append(
-            f"  {d.kind}: {d.prompts:,} prompts, {d.tokens:,} {unit} behind it; at {d.position:,} ({d.share:.0%} of the"
-            f" prompt, median); such as {plain(where, 120)}"
-        )
+        where = plain(f"{view.names.get(d.example[0], '?')}:{d.example[1]}", 120)
+        difference = {"kind": d.kind, "prompts": d.prompts, "tokens": d.tokens, "unit": unit, "position": d.position,
+                      "share": d.share, "where": where}  # fmt: skip
+        out.append("  " + say("prefix.difference", difference, lang))
         if pair is not None:
             out += [f"    {plain(line, 400)}" for line in pair.lines(str(d.example[1]), str(d.example[2]))]
-    return [*out, "", *(f"note: {plain(note)}" for note in s.notes)]
+    return [*out, "", *(plain(say("prefix.note", {"text": note}, lang)) for note in s.notes)]
 
 
-def _biggest(t: Totals) -> str:
+def _biggest(t: Totals) -> tuple[int | None, str | None]:
+    """The most lost to one reason, and that reason; None where nothing is lost."""
     from ridgeline.prefix.split import REASONS
 
     lost = [(value, name) for name in REASONS if (value := getattr(t, name))]
     if not lost:
-        return ""
+        return None, None
     value, name = max(lost)
-    return f", most by {name.replace('_', '-')} ({value:,})"
+    return value, name.replace("_", "-")
 
 
 def _markdown(lines: list[str]) -> list[str]:

@@ -18,6 +18,7 @@ def request(
     tz: str | None = None,
     year: int | None = None,
     label: tuple[str, ...] = (),
+    lang: Literal["en", "zh"] = "en",
     format: Literal["text", "json", "md"] = "text",
     quiet: bool = False,
 ) -> int:
@@ -35,6 +36,8 @@ def request(
         Year of log times that name none.
     label
         ROLE=FILE or ROLE:NAME=FILE where content does not tell.
+    lang
+        Language of the sentences: en or zh.
     format
         How to print.
     quiet
@@ -45,6 +48,8 @@ def request(
     from ridgeline.cli.sources import zone_of
     from ridgeline.facts.timeline import find, timeline, twin
     from ridgeline.report.escape import plain
+    from ridgeline.words.catalogue import COMMA, name_in, say, text_in
+    from ridgeline.words.phrases import phrase
 
     if not arguments:
         raise InputError("request: name the sources too: ridgeline request RID SRC…")
@@ -71,23 +76,27 @@ def request(
         row = find(view, normal, 1)[0]
         shown.append(timeline(row, f"a normal one of its shape, {seen_by(row)}", vllm=vllm))
     if format == "json":
-        print(json.dumps({"schema": "ridgeline.request/1", "requests": [asdict(t) for t in shown]}, indent=1))
+        told = [{**asdict(t), "label": phrase(t.label, lang), "missing": [text_in(m, lang) for m in t.missing]}
+                for t in shown]  # fmt: skip
+        print(json.dumps({"schema": "ridgeline.request/1", "requests": told}, indent=1, ensure_ascii=lang == "en"))
         return 0
     if format == "md":
         from ridgeline.report.escape import markdown
 
         for t in shown:
-            stages = ", ".join(f"{s.stage} {s.end_s - s.start_s:.3f} s" for s in t.segments)
-            facts = ", ".join(f"{k} {markdown(v, 40)}" for k, v in t.facts)
-            print(f"- {markdown(t.rid, 80)} ({markdown(t.label)}): {stages or 'no stage known'}; {facts}")
+            stages = COMMA[lang].join(f"{name_in(s.stage, lang)} {s.end_s - s.start_s:.3f} s" for s in t.segments)
+            facts = COMMA[lang].join(f"{name_in(k, lang)} {markdown(v, 40)}" for k, v in t.facts)
+            of = {"rid": markdown(t.rid, 80), "label": markdown(name_in(t.label, lang)), "facts": facts,
+                  "stages": stages or "no stage known"}  # fmt: skip
+            print("- " + say("request.facts", of, lang))
         return 0
     from rich.console import Console
 
     from ridgeline.report.terminal import timelines
 
-    Console(highlight=False).print(timelines(shown))
+    Console(highlight=False).print(timelines(shown, lang))
     if normal is None:
-        print("no finished request of much the same shape was seen beside it")
+        print(say("request.no-twin", {}, lang))
     return 0
 
 

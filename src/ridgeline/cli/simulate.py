@@ -41,6 +41,7 @@ def simulate(
     label: Label = (),
     tz: Zone = None,
     year: Year = None,
+    lang: Literal["en", "zh"] = "en",
     format: Format = "text",
     quiet: Quiet = False,
 ) -> int:
@@ -85,6 +86,8 @@ def simulate(
         Processes; by default one for each core. The figures do not depend on it.
     on
         local-ray, or ray://HOST:PORT: runs become tasks of that cluster (ray extra). The figures are the same.
+    lang
+        Language of the sentences: en or zh.
     """
     from ridgeline.model.errors import InputError
     from ridgeline.scenario.model import ScenarioError
@@ -94,13 +97,14 @@ def simulate(
     from ridgeline.sim.whatif.contract import to_json, to_text
     from ridgeline.sim.whatif.slo import limits_of
     from ridgeline.sim.whatif.variants import changed, variants
+    from ridgeline.words.catalogue import say
 
     checked(repeat, jobs, trials, seed, search, bounds, vary)
     try:
         limits = limits_of(slo)
         objective = objective_of(by if search is None or by else objective_named(search), limits)
         warm(say=not quiet)
-        basis = grounded([str(s) for s in sources], label, tz, year, quiet, hardware=hardware)
+        basis = grounded([str(s) for s in sources], label, tz, year, quiet, hardware=hardware, lang=lang)
         basis = basis.unpinned() if unpin else basis
         basis = timed(basis, time_model, hardware)
         base = with_policies(changed(basis.settings, set_), policy)
@@ -122,11 +126,11 @@ def simulate(
         raise InputError(f"{error.filename or output or save_time_model}: {error.strerror or error}") from error
     if not quiet:
         if format == "json":
-            print(json.dumps(to_json(found), indent=1, ensure_ascii=False, allow_nan=False))
+            print(json.dumps(to_json(found, lang), indent=1, ensure_ascii=False, allow_nan=False))
         else:
-            print(to_text(found, format == "md"), end="")
+            print(to_text(found, format == "md", lang), end="")
             if output is not None:
-                print(f"{output}: a bundle; next: ridgeline diagnose {output}")
+                print(say("run.bundle", {"path": str(output)}, lang))
     return 130 if found.interrupted else 0
 
 
@@ -159,7 +163,7 @@ def objective_named(search: str) -> str:
 
 def grounded(
     sources: Sequence[str], label: Sequence[str], tz: str | None, year: int | None, quiet: bool, check: bool = True,
-    hardware: Sequence[str] = (),
+    hardware: Sequence[str] = (), lang: str = "en",
 ) -> Basis:  # fmt: skip
     """A scenario file with what lies beside it, or evidence that is sampled now, its step times no faster than the
     ``hardware`` allows. Raises InputError, ScenarioError, SettingError."""
@@ -171,6 +175,7 @@ def grounded(
     from ridgeline.sim.settings import SettingError
     from ridgeline.sim.whatif.basis import read_basis
     from ridgeline.sim.whatif.ground import basis_of
+    from ridgeline.words.phrases import phrase
 
     if not sources:
         raise InputError("name a scenario of `ridgeline sample` or `ridgeline scenario`, or evidence to sample")
@@ -182,7 +187,7 @@ def grounded(
         if floors.any() and found.fitted:
             raise SettingError("--hardware: the step times of a sample are fitted already; give the evidence itself")
         return found
-    tell = None if quiet else lambda text: print(f"{text} …", file=sys.stderr, flush=True)
+    tell = None if quiet else lambda text: print(f"{phrase(text, lang)} …", file=sys.stderr, flush=True)
     with watched(sources, for_="60s", label=label, tz=tz, year=year, quiet=quiet) as view:
         return basis_of(view, check, tell, floors)
 

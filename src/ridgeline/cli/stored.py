@@ -76,7 +76,10 @@ def answered(d: Diagnosis, decided: Decided | None) -> Diagnosis:
     told = decided[1] if decided else {}
     if not isinstance(told, dict) or not d.findings or told.get("cause") != d.findings[0].cause:
         return d
-    said = Statement("a5.decided", (("sentence", str(told.get("sentence", ""))),))
+    english = str(told.get("sentence", ""))
+    known = told.get("sentences")  # in every language, where this version wrote it
+    sentence = {"en": english, **({k: str(v) for k, v in known.items()} if isinstance(known, dict) else {})}
+    said = Statement("a5.decided", (("sentence", sentence),))
     state: State = "cannot-tell" if told.get("verdict") == "no-traffic" else "answered"
     rungs = tuple(replace(a, state=state, answer=said) if a.rung == "A5" else a for a in d.ladder)
     return replace(d, ladder=rungs)

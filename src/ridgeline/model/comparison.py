@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ridgeline.model.contrast import Contrast
+from ridgeline.model.fact import Statement
+from ridgeline.words.catalogue import said
 
 Verdict = Literal["recovered", "not-recovered", "worse", "improved", "no-change", "inconclusive"]
 Change = Literal["better", "worse", "same", "unclear"]
@@ -119,7 +121,7 @@ class Comparison:
     """The verdict and everything it rests on."""
 
     verdict: Verdict
-    summary: str
+    ruling: Statement
     reference: Literal["baseline", "slo", "none"]
     figures: tuple[Figure, ...]
     classes: tuple[ClassChange, ...]
@@ -130,6 +132,11 @@ class Comparison:
     spans: tuple[tuple[str, float | None, float | None], ...]
     margin: float  # share of a figure below which a difference does not matter
     alpha: float  # two-sided error over all figures that decide
+
+    @property
+    def summary(self) -> str:
+        """Why it is this verdict, in English."""
+        return said(self.ruling)
 
 
 def value_said(value: float | None, unit: str) -> str:

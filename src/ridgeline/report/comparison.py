@@ -7,12 +7,15 @@ from datetime import UTC, datetime
 from typing import Final
 
 from rich.console import Console, Group, RenderableType
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from ridgeline.model.comparison import ClassChange, Comparison, Estimate, Figure, value_said
+from ridgeline.report.columns import padded
 from ridgeline.report.escape import markdown as escaped
 from ridgeline.report.escape import plain
+from ridgeline.words.catalogue import WORDS, said, say, text_in
+from ridgeline.words.phrases import phrase
 
 STYLE: Final = {"recovered": "bold green", "improved": "bold green", "not-recovered": "bold red", "worse": "bold red",
                 "no-change": "bold yellow", "inconclusive": "bold yellow"}  # fmt: skip
@@ -21,64 +24,84 @@ SHOWN_CLASSES: Final = 8
 SHOWN_SETTINGS: Final = 12
 
 
-def render(c: Comparison, console: Console) -> None:
+def render(c: Comparison, console: Console, lang: str = "en") -> None:
     """Print the whole comparison; every text that came from a source is escaped."""
-    head = Text.assemble((c.verdict, STYLE[c.verdict]), ("  " + plain(c.summary, 2000), "bold"))
-    console.print(head)
+    verdict, summary = WORDS[lang].get(c.verdict, c.verdict), plain(said(c.ruling, lang), 2000)
+    console.print(Text.assemble((verdict, STYLE[c.verdict]), ("  " + summary, "bold")))
     for name, low, high in c.spans:
         if low is not None and high is not None:
-            console.print(Text(f"{name.lower():9} {_clock(low)} to {_clock(high)}", style="bright_black"))
-    for part in (_checks(c), _figures(c), _classes(c)):
+            side = padded(_head(name.lower(), lang), 9)
+            span = say("compare.span", {"from": _clock(low), "to": _clock(high)}, lang)
+            console.print(Text(f"{side} {span}", style="bright_black"))
+    for part in (_checks(c, lang), _figures(c, lang), _classes(c, lang)):
         if part is not None:
             console.print()
             console.print(part)
     if c.needs is not None:
         console.print()
-        console.print(Text.assemble(("needs  ", "bold"), plain(c.needs.statement)))
+        needs = plain(text_in(c.needs.statement, lang))
+        console.print(Text.assemble((f"{_head('needs', lang)}  ", "bold"), needs))
     for note in c.notes:
-        console.print(Text(f"note: {plain(note)}", style="bright_black"))
+        console.print(Text(plain(say("compare.note", {"text": note}, lang)), style="bright_black"))
 
 
-def _checks(c: Comparison) -> RenderableType:
-    table = Table("comparable?", "incident" if c.reference != "baseline" else "baseline", "after", "", box=None,
-                  padding=(0, 1), header_style="bold")  # fmt: skip
+def _head(name: str, lang: str) -> str:
+    return say(f"compare.{name}", {}, lang)
+
+
+def _table(*heads: str) -> Table:
+    """Chinese has no blanks to break at: cells fold, so that nothing is cut off."""
+    return Table(*(Column(head, overflow="fold") for head in heads), box=None, padding=(0, 1), header_style="bold")
+
+
+def _checks(c: Comparison, lang: str) -> RenderableType:
+    heads = ("comparable", "incident" if c.reference != "baseline" else "baseline", "after")
+    table = _table(*(_head(name, lang) for name in heads), "")
     for check in c.checks:
         style = {"same": "green", "unknown": "bright_black", "differs": "yellow"}[check.state]
-        words = plain(check.statement) if check.state != "same" else "alike"
-        table.add_row(
-            check.name.replace("_", " "), plain(check.incident, 60), plain(check.after, 60), Text(words, style=style)
-        )
+        words = plain(text_in(check.statement, lang)) if check.state != "same" else _head("alike", lang)
+        sides = (plain(phrase(side, lang), 60) for side in (check.incident, check.after))
+        table.add_row(phrase(check.name.replace("_", " "), lang), *sides, Text(words, style=style))
+    unset = _head("not-set", lang)
     for s in c.settings[:SHOWN_SETTINGS]:
-        table.add_row(Text("argument", style="yellow"), f"{plain(s.key, 60)} {plain(s.incident or 'not set', 40)}",
-                      plain(s.after or "not set", 40), Text("changed", style="yellow"))  # fmt: skip
+        both = (f"{plain(s.key, 60)} {plain(s.incident or unset, 40)}", plain(s.after or unset, 40))
+        table.add_row(Text(_head("argument", lang), style="yellow"), *both,
+                      Text(_head("changed", lang), style="yellow"))  # fmt: skip
     more = len(c.settings) - SHOWN_SETTINGS
-    return Group(table, Text(f"{more} more arguments differ; --format json lists them")) if more > 0 else table
+    return Group(table, Text(say("compare.more", {"n": more}, lang))) if more > 0 else table
 
 
-def _figures(c: Comparison) -> RenderableType | None:
+def _figures(c: Comparison, lang: str) -> RenderableType | None:
     if not c.figures:
         return None
     third = any(f.baseline is not None for f in c.figures)
     bound = any(f.slo is not None for f in c.figures)
     heads = ["figure", "incident", "after", *(["baseline"] if third else []), *(["SLO"] if bound else []),
-             "after / incident (95 %)", "n (worth)", "change"]  # fmt: skip
-    table = Table(*heads, box=None, padding=(0, 1), header_style="bold")
+             "ratio", "worth", "change"]  # fmt: skip
+    named = (name if name == "SLO" else _head(name, lang) for name in heads)
+    table = _table(*named)
     for f in c.figures:
-        slo = [f"{value_said(f.slo, f.unit)} {f.after_slo}" if f.slo is not None else ""] if bound else []
+        slo = [_slo(f, lang)] if bound else []
         table.add_row(
-            f.name, _value(f.incident, f.unit), _value(f.after, f.unit),
-            *([_value(f.baseline, f.unit) if f.baseline else ""] if third else []), *slo, difference_said(f),
+            f.name, _value(f.incident, f.unit, lang), _value(f.after, f.unit, lang),
+            *([_value(f.baseline, f.unit, lang) if f.baseline else ""] if third else []), *slo,
+            difference_said(f, lang),
             f"{f.after.n} ({f.after.n_eff:.0f})" if f.after.spread is not None else f"{f.after.n}",
-            Text(_changed(f), style=CHANGE_STYLE[f.change]),
+            Text(_changed(f, lang), style=CHANGE_STYLE[f.change]),
         )  # fmt: skip
-    basis = ", ".join(dict.fromkeys(f.basis for f in c.figures))
-    words = f"from {basis}; n is worth less than it counts where requests shared the same bad minutes"
-    return Group(table, *(Text(line, style="bright_black") for line in (words, *_rule(c))))
+    words = say("compare.basis", {"basis": tuple(dict.fromkeys(f.basis for f in c.figures))}, lang)
+    return Group(table, *(Text(line, style="bright_black") for line in (words, *_rule(c, lang))))
 
 
-def _changed(f: Figure) -> str:
+def _slo(f: Figure, lang: str) -> str:
+    return "" if f.slo is None else f"{value_said(f.slo, f.unit)} {WORDS[lang].get(str(f.after_slo), f.after_slo)}"
+
+
+def _changed(f: Figure, lang: str) -> str:
     """The change in a word; a star where it is one by the figure's own interval only."""
-    return "too few" if f.contrast.p_value is None else f.change + ("*" if alone(f) else "")
+    if f.contrast.p_value is None:
+        return phrase("too few", lang)
+    return WORDS[lang].get(f.change, f.change) + ("*" if alone(f) else "")
 
 
 def alone(f: Figure) -> bool:
@@ -88,51 +111,49 @@ def alone(f: Figure) -> bool:
     return f.change == "unclear" and beyond and low is not None and high is not None and (low > 0 or high < 0)
 
 
-def _rule(c: Comparison) -> list[str]:
+def _rule(c: Comparison, lang: str) -> list[str]:
     """When a figure counts as changed, and what the star means."""
     corrected = [sum(f.contrast.p_value is not None and f.drives is drives for f in c.figures)
                  for drives in (True, False)]  # fmt: skip
-    rule = (
-        f"better or worse: more than {100 * c.margin:g} % apart, and beyond chance ({100 * c.alpha:g} %) after "
-        f"correcting for {corrected[0]} figures that decide; same: the whole interval within that margin"
-    )
+    rule = say("compare.rule", {"margin": 100 * c.margin, "alpha": 100 * c.alpha, "n": corrected[0]}, lang)
     starred = sorted({corrected[not f.drives] for f in c.figures if alone(f)})
-    if not starred:
-        return [rule]
-    many = " or ".join(map(str, starred))
-    return [rule, f"* its own interval excludes no change, but not after correcting for {many} figures"]
+    return [rule, say("compare.star", {"n": tuple(map(str, starred))}, lang)] if starred else [rule]
 
 
-def _value(e: Estimate, unit: str) -> str:
+def _value(e: Estimate, unit: str, lang: str) -> str:
     if e.least != e.most:
-        return f"{value_said(e.least, unit)} to {value_said(e.most, unit)}"
-    return value_said(e.value, unit)
+        ends = {"least": value_said(e.least, unit), "most": value_said(e.most, unit)}
+        return say("compare.range", ends, lang)
+    return phrase(value_said(e.value, unit), lang)
 
 
-def difference_said(f: Figure) -> str:
+def difference_said(f: Figure, lang: str = "en") -> str:
     """Times as a ratio, shares as a difference, with the interval; nothing where there is none."""
     c = f.contrast
     if c.low is None or c.high is None or c.difference is None or c.a is None:
         return "-"
     if f.unit == "s":
-        return f"x{_ratio(c.a, c.difference)} ({_ratio(c.a, c.low)} to {_ratio(c.a, c.high)})"
-    scale, unit = (100.0, " points") if f.unit == "share" else (1.0, "")
-    return f"{scale * c.difference:+.2g} ({scale * c.low:+.2g} to {scale * c.high:+.2g}){unit}"
+        times = {"ratio": _ratio(c.a, c.difference), "low": _ratio(c.a, c.low), "high": _ratio(c.a, c.high)}
+        return say("compare.times", times, lang)
+    scale, key = (100.0, "compare.points") if f.unit == "share" else (1.0, "compare.plain")
+    ends = {"difference": c.difference, "low": c.low, "high": c.high}
+    return say(key, {name: f"{scale * value:+.2g}" for name, value in ends.items()}, lang)
 
 
 def _ratio(a: float, difference: float) -> str:
     return f"{max(a + difference, 0.0) / a:.3g}" if a > 0 and math.isfinite(difference) else "?"
 
 
-def _classes(c: Comparison) -> RenderableType | None:
+def _classes(c: Comparison, lang: str) -> RenderableType | None:
     rows = _ranked(c)
     if not rows:
         return None
-    table = Table("class", "figure", "incident", "after", "n", "change", box=None, padding=(0, 1), header_style="bold")
+    table = _table(*(_head(name, lang) for name in ("class", "figure", "incident", "after", "n", "change")))
     for row in rows[:SHOWN_CLASSES]:
-        table.add_row(f"{plain(row.attribute, 40)} {plain(row.value, 40)}", row.figure, value_said(row.contrast.a, "s"),
+        name = f"{plain(phrase(row.attribute, lang), 40)} {plain(phrase(row.value, lang), 40)}"
+        table.add_row(name, row.figure, value_said(row.contrast.a, "s"),
                       value_said(row.contrast.b, "s"), f"{row.n_incident}, {row.n_after}",
-                      Text(row.change, style=CHANGE_STYLE[row.change]))  # fmt: skip
+                      Text(WORDS[lang].get(row.change, row.change), style=CHANGE_STYLE[row.change]))  # fmt: skip
     return table
 
 
@@ -143,21 +164,24 @@ def _ranked(c: Comparison) -> list[ClassChange]:
     )
 
 
-def markdown(c: Comparison) -> str:
+def markdown(c: Comparison, lang: str = "en") -> str:
     """At most 25 lines for a ticket."""
-    lines = [f"**{c.verdict}**: {escaped(c.summary, 600)}"]
-    lines += [f"- not alike: {escaped(check.statement)}" for check in c.checks if check.state == "differs"]
-    lines += [f"- argument `{escaped(s.key)}`: {escaped(s.incident or 'not set')} to {escaped(s.after or 'not set')}"
-              for s in c.settings[:4]]  # fmt: skip
+    lines = [f"**{WORDS[lang].get(c.verdict, c.verdict)}**: {escaped(said(c.ruling, lang), 600)}"]
+    differing = [say("compare.not-alike", {"text": k.statement}, lang) for k in c.checks if k.state == "differs"]
+    lines += [f"- {escaped(line)}" for line in differing]
+    for s in c.settings[:4]:
+        sides = {"before": escaped(s.incident or "not set"), "after": escaped(s.after or "not set")}
+        lines.append("- " + say("compare.moved", {"key": escaped(s.key), **sides}, lang))
     if c.figures:
-        lines += ["", "| figure | incident | after | after / incident (95 %) | change |", "|---|---|---|---|---|"]
+        heads = (_head(name, lang) for name in ("figure", "incident", "after", "ratio", "change"))
+        lines += ["", f"| {' | '.join(heads)} |", "|---|---|---|---|---|"]
         shown = [f for f in c.figures if f.drives or f.slo is not None or f.change != "unclear"]
         for f in shown[: max(0, 19 - len(lines))]:
-            cells = (f.name, *(_value(e, f.unit) for e in (f.incident, f.after)), difference_said(f), _changed(f))
-            lines.append(f"| {' | '.join(cells)} |")
-        lines += ["", *(escaped(line) for line in _rule(c))]
+            sides_said = (_value(e, f.unit, lang) for e in (f.incident, f.after))
+            lines.append(f"| {' | '.join((f.name, *sides_said, difference_said(f, lang), _changed(f, lang)))} |")
+        lines += ["", *(escaped(line) for line in _rule(c, lang))]
     if c.needs is not None:
-        lines += ["", f"Needs: {escaped(c.needs.statement)}"]
+        lines += ["", escaped(say("compare.settle", {"text": c.needs.statement}, lang))]
     return "\n".join(lines) + "\n"
 
 

@@ -204,7 +204,9 @@ def timelines(bars: Sequence[Timeline], lang: str = "en") -> RenderableType:
     lines: list[RenderableType] = []
     for t in bars:
         head = Text.assemble(
-            (plain(t.rid, 60), "bold"), f"  {name_in(t.label, lang)}  ", *(f"{k} {plain(v, 40)}  " for k, v in t.facts)
+            (plain(t.rid, 60), "bold"),
+            f"  {name_in(t.label, lang)}  ",
+            *(f"{name_in(k, lang)} {plain(v, 40)}  " for k, v in t.facts),
         )
         lines += [head, Padding(bar(t, longest), (0, 0, 0, 2))]
         stages = "  ".join(f"{name_in(s.stage, lang)} {s.end_s - s.start_s:.3f} s" for s in t.segments)

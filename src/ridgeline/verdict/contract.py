@@ -8,26 +8,28 @@ from typing import Any, Final
 
 from ridgeline.model.comparison import Check, ClassChange, Comparison, Estimate, Figure
 from ridgeline.model.contrast import Contrast
+from ridgeline.words.catalogue import said, text_in
+from ridgeline.words.phrases import phrase
 
 SCHEMA: Final = "ridgeline.comparison/1"
 
 
-def to_contract(c: Comparison) -> dict[str, Any]:
-    """Everything, with null for what is not known; no NaN and no infinity."""
+def to_contract(c: Comparison, lang: str = "en") -> dict[str, Any]:
+    """Everything, with null for what is not known; no NaN and no infinity; statements in `lang`."""
     blocking = [check.name for check in c.checks if check.state == "differs" and check.eases != "none"]
     return {
         "schema": SCHEMA,
         "verdict": c.verdict,
-        "summary": c.summary,
+        "summary": said(c.ruling, lang),
         "reference": c.reference,
         "windows": {name.lower(): _window(low, high) for name, low, high in c.spans},
         "comparable": {
             "same": not blocking,
             "differs": blocking,
-            "checks": [_check(check) for check in c.checks],
+            "checks": [_check(check, lang) for check in c.checks],
             "config": [{"key": s.key, "incident": s.incident, "after": s.after} for s in c.settings],
         },
-        "figures": [_figure(f) for f in c.figures],
+        "figures": [_figure(f, lang) for f in c.figures],
         "classes": [_class(row) for row in c.classes],
         "needs": None
         if c.needs is None
@@ -36,20 +38,21 @@ def to_contract(c: Comparison) -> dict[str, Any]:
             "factor": _number(c.needs.factor),
             "seconds": _number(c.needs.seconds),
             "requests": c.needs.requests,
-            "statement": c.needs.statement,
+            "statement": text_in(c.needs.statement, lang),
         },
-        "notes": list(c.notes),
+        "notes": [text_in(note, lang) for note in c.notes],
     }
 
 
-def _check(check: Check) -> dict[str, Any]:
+def _check(check: Check, lang: str) -> dict[str, Any]:
     return {
-        "name": check.name, "state": check.state, "eases": check.eases, "incident": check.incident,
-        "after": check.after, "statement": check.statement, "todo": check.todo or None,
+        "name": check.name, "state": check.state, "eases": check.eases,
+        "incident": phrase(check.incident, lang), "after": phrase(check.after, lang),
+        "statement": text_in(check.statement, lang), "todo": text_in(check.todo, lang) or None,
     }  # fmt: skip
 
 
-def _figure(f: Figure) -> dict[str, Any]:
+def _figure(f: Figure, lang: str) -> dict[str, Any]:
     return {
         "name": f.name,
         "unit": f.unit,
@@ -57,9 +60,9 @@ def _figure(f: Figure) -> dict[str, Any]:
         "better": f.better,
         "decides": f.drives or f.slo is not None,
         "change": f.change,
-        "incident": _estimate(f.incident),
-        "after": _estimate(f.after),
-        "baseline": _estimate(f.baseline) if f.baseline else None,
+        "incident": _estimate(f.incident, lang),
+        "after": _estimate(f.after, lang),
+        "baseline": _estimate(f.baseline, lang) if f.baseline else None,
         **_contrast(f.contrast),
         "p_adjusted": _number(f.p_adjusted),
         "harmed": f.harmed if f.baseline else None,
@@ -69,11 +72,11 @@ def _figure(f: Figure) -> dict[str, Any]:
     }
 
 
-def _estimate(e: Estimate) -> dict[str, Any]:
+def _estimate(e: Estimate, lang: str) -> dict[str, Any]:
     bounds = {} if e.least == e.most else {"at_least": _number(e.least), "at_most": _number(e.most)}
     return {
         "value": _number(e.value), "low": _number(e.low), "high": _number(e.high), "n": e.n,
-        "n_effective": round(e.n_eff, 1), "blocks": e.blocks, "why": e.why or None, **bounds,
+        "n_effective": round(e.n_eff, 1), "blocks": e.blocks, "why": text_in(e.why, lang) or None, **bounds,
     }  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Figures and checks → one verdict, with the sentence that says why.
+"""Figures and checks → one verdict, with the statement that says why.
 
 An improvement is claimed only where chance (Holm over all figures users feel), the margin and an easier AFTER are all
 excluded. `recovered` needs both halves: AFTER is measurably better than INCIDENT where INCIDENT was bad, and AFTER's
@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from ridgeline.model.comparison import Check, Estimate, Figure, Verdict, value_said
+from ridgeline.model.fact import Statement
 from ridgeline.verdict.sections import backward, forward
 
 State = Literal["met", "missed", "unclear"]
@@ -23,10 +24,10 @@ REST_LEAST: Final = 0.25  # and this ratio over BASELINE always may
 
 @dataclass(frozen=True)
 class Ruling:
-    """A verdict and its sentence; `open` are the figures that left it undecided."""
+    """A verdict and why; `open` are the figures that left it undecided."""
 
     verdict: Verdict
-    why: str
+    why: Statement
     open: tuple[Figure, ...] = ()
 
 
@@ -59,10 +60,10 @@ def judge(
     """The verdict. `figures` already hold baseline and SLO where there are any; `running`: against INCIDENT."""
     felt = [f for f in figures if f.drives or f.slo is not None]
     if not felt:
-        return Ruling("inconclusive", "both sides share no figure that users feel (TTFT, TPOT, E2E, errors)")
+        return Ruling("inconclusive", Statement("verdict.no-figure"))
     missing = sorted(set(slo) - {f.name for f in figures})
     if missing:
-        return Ruling("inconclusive", f"{', '.join(missing)} cannot be computed on both sides")
+        return Ruling("inconclusive", Statement("verdict.uncomputed", (("names", tuple(missing)),)))
     if slo:
         ruling = _by_slo(felt)
     elif any(f.baseline is not None for f in felt):
@@ -83,40 +84,44 @@ def _unless_explained(ruling: Ruling, checks: Sequence[Check]) -> Ruling:
     blocking = [check for check in checks if check.state == "differs" and check.eases in against]
     if not blocking:
         return ruling
-    reason = "; ".join(check.statement for check in blocking)
-    todo = "; ".join(dict.fromkeys(check.todo for check in blocking if check.todo))
-    return Ruling("inconclusive", f"it would be {ruling.verdict} ({ruling.why}), but {reason}: {todo}")
+    figures = (
+        ("verdict", ruling.verdict), ("why", ruling.why), ("reasons", tuple(check.statement for check in blocking)),
+        ("todo", tuple(dict.fromkeys(check.todo for check in blocking if check.todo))),
+    )  # fmt: skip
+    return Ruling("inconclusive", Statement("verdict.explained", figures))
 
 
 def _alone(felt: Sequence[Figure]) -> Ruling:
     better, worse = _changed(felt)
     if bool(better) != bool(worse) and (doubt := _may_counter(felt, better or worse)):
         way = ("better", "worse") if better else ("worse", "better")
-        why = f"{_told(better or worse)} got {way[0]}, but {_told(doubt)} may have got {way[1]}: not beyond chance yet"
-        return Ruling("inconclusive", why, tuple(doubt))
+        figures = (("sure", _told(better or worse)), ("way", way[0]), ("doubt", _told(doubt)), ("other", way[1]))
+        return Ruling("inconclusive", Statement("verdict.countered", figures), tuple(doubt))
     if better and worse:
         return _traded(better, worse)
     if better:
-        return Ruling("improved", f"better: {_told(better)} ({_moves(better)}); nothing users feel got worse")
+        return Ruling("improved", Statement("verdict.better", _of(better)))
     if worse:
-        return Ruling("worse", f"worse: {_told(worse)} ({_moves(worse)}); nothing got better")
+        return Ruling("worse", Statement("verdict.worse", _of(worse)))
     judged = {f.quantity for f in felt if f.contrast.p_value is not None}
     undecided = tuple(f for f in felt if f.change == "unclear" and (f.contrast.p_value is not None
                                                                     or f.quantity not in judged)
                       and not _tail_alike(f))  # fmt: skip
     if undecided:
-        return Ruling("inconclusive", f"no difference is beyond chance, and {_told(undecided)} could still hide one",
-                      undecided)  # fmt: skip
-    return Ruling("no-change", "every figure users feel lies within the margin of what it was")
+        return Ruling("inconclusive", Statement("verdict.hidden", (("figures", _told(undecided)),)), undecided)
+    return Ruling("no-change", Statement("verdict.no-change"))
 
 
 def _traded(better: list[Figure], worse: list[Figure]) -> Ruling:
     """Some better, some worse: the whole request decides where it is beyond chance, else the user must say."""
-    told = f"better: {_told(better)} ({_moves(better)}); worse: {_told(worse)} ({_moves(worse)})"
+    figures = (
+        ("better", _told(better)), ("better_moves", _moves(better)), ("worse", _told(worse)),
+        ("worse_moves", _moves(worse)),
+    )  # fmt: skip
     sides = [any(f.quantity == "e2e" for f in side) for side in (better, worse)]
     if any(f.quantity == "errors" for f in worse) or sides[0] == sides[1]:
-        return Ruling("inconclusive", f"{told}: say with --slo what counts")
-    return Ruling("improved" if sides[0] else "worse", f"the whole request (E2E) decides; {told}")
+        return Ruling("inconclusive", Statement("verdict.traded", figures))
+    return Ruling("improved" if sides[0] else "worse", Statement("verdict.traded.whole", figures))
 
 
 def _tail_alike(figure: Figure) -> bool:
@@ -147,23 +152,19 @@ def _by_slo(felt: Sequence[Figure]) -> Ruling:
     missed = [f for f in bound if f.after_slo == "missed"]
     bad = [f for f in bound if _over(f)]
     if not bad and not missed:
-        return Ruling("inconclusive", "INCIDENT meets the SLO already: there is nothing to recover from")
+        return Ruling("inconclusive", Statement("verdict.slo.already"))
     better, worse = _changed(felt)
     if missed and worse and not better:
-        why = f"worse than in INCIDENT: {_told(worse)} ({_moves(worse)}), and beyond the SLO: {_bounds(missed)}"
-        return Ruling("worse", why)
+        return Ruling("worse", Statement("verdict.slo.worse", (*_of(worse), ("bounds", _bounds(missed)))))
     if missed:
-        return Ruling("not-recovered", f"still beyond the SLO: {_bounds(missed)}")
+        return Ruling("not-recovered", Statement("verdict.slo.beyond", (("bounds", _bounds(missed)),)))
     unclear = tuple(f for f in bound if f.after_slo == "unclear")
     if unclear:
-        return Ruling("inconclusive", f"not enough to tell whether the SLO is met: {_bounds(unclear)}", unclear)
+        return Ruling("inconclusive", Statement("verdict.slo.unclear", (("bounds", _bounds(unclear)),)), unclear)
     moved = {f.quantity for f in better}
     if not any(f.quantity in moved for f in bad):
-        why = f"AFTER meets the SLO, but {_told(bad)} is not beyond chance better than in INCIDENT: it may come back"
-        return Ruling("inconclusive", why, tuple(bad))
-    return Ruling(
-        "recovered", f"AFTER meets the SLO ({_bounds(bound)}) and is measurably better than INCIDENT: {_told(bad)}"
-    )
+        return Ruling("inconclusive", Statement("verdict.slo.chance", (("figures", _told(bad)),)), tuple(bad))
+    return Ruling("recovered", Statement("verdict.slo.met", (("bounds", _bounds(bound)), ("figures", _told(bad)))))
 
 
 def _over(figure: Figure) -> bool:
@@ -178,25 +179,20 @@ def _by_baseline(felt: Sequence[Figure]) -> Ruling:
     better, worse = _changed(felt)
     deeper = [f for f in worse if _above_baseline(f) == "above"]
     if deeper and not better:
-        return Ruling("worse", f"worse than in INCIDENT and above BASELINE: {_told(deeper)} ({_rest(deeper)})")
+        return Ruling("worse", Statement("verdict.base.worse", _back(deeper)))
     if not harmed:
-        why = "INCIDENT is not beyond chance worse than BASELINE in what users feel: recovery cannot be judged"
-        return Ruling("inconclusive", why, tuple(f for f in felt if f.harm is not None and f.harm.verdict == "too-few"))
+        thin = tuple(f for f in felt if f.harm is not None and f.harm.verdict == "too-few")
+        return Ruling("inconclusive", Statement("verdict.base.unharmed"), thin)
     still = [f for f in (*harmed, *deeper) if _above_baseline(f) == "above"]
     if still:
-        return Ruling("not-recovered", f"still above BASELINE: {_told(still)} ({_rest(still)})")
+        return Ruling("not-recovered", Statement("verdict.base.above", _back(still)))
     moved = {f.quantity for f in better}
     unclear = tuple(f for f in harmed if _above_baseline(f) == "unclear")
     if unclear:
-        return Ruling(
-            "inconclusive",
-            f"not enough to tell whether these are back at BASELINE: {_told(unclear)} ({_rest(unclear)})",
-            unclear,
-        )
+        return Ruling("inconclusive", Statement("verdict.base.unclear", _back(unclear)), unclear)
     if not any(f.quantity in moved for f in harmed):
-        why = f"back at BASELINE, but not beyond chance better than INCIDENT: {_told(harmed)} ({_rest(harmed)})"
-        return Ruling("inconclusive", why, tuple(harmed))
-    return Ruling("recovered", f"back at BASELINE: {_told(harmed)} ({_rest(harmed)})")
+        return Ruling("inconclusive", Statement("verdict.base.chance", _back(harmed)), tuple(harmed))
+    return Ruling("recovered", Statement("verdict.base.back", _back(harmed)))
 
 
 def allowed(figure: Figure) -> float | None:
@@ -228,29 +224,49 @@ def _changed(felt: Sequence[Figure]) -> tuple[list[Figure], list[Figure]]:
     return [f for f in felt if f.change == "better"], [f for f in felt if f.change == "worse"]
 
 
-def _told(figures: Sequence[Figure]) -> str:
+Said = tuple[Statement, ...]
+
+
+def _of(figures: Sequence[Figure]) -> tuple[tuple[str, Said], ...]:
+    return ("figures", _told(figures)), ("moves", _moves(figures))
+
+
+def _back(figures: Sequence[Figure]) -> tuple[tuple[str, Said], ...]:
+    return ("figures", _told(figures)), ("rest", _rest(figures))
+
+
+def _told(figures: Sequence[Figure]) -> Said:
     """The names of figures, one quantity's statistics together."""
     groups: dict[str, list[str]] = {}
     for f in figures:
         groups.setdefault(f.quantity, []).append(f.name.removeprefix(f"{f.quantity}_") if f.name != f.quantity else "")
     words = {name: name.upper() if name in ("ttft", "tpot", "e2e") else name.replace("_", " ") for name in groups}
-    return ", ".join(f"{words[name]} {'/'.join(s for s in stats if s)}".strip() for name, stats in groups.items())
-
-
-def _bounds(figures: Sequence[Figure]) -> str:
-    return ", ".join(f"{f.name} {value_said(f.after.value, f.unit)} against {value_said(f.slo, f.unit)}"
-                     for f in figures)  # fmt: skip
-
-
-def _moves(figures: Sequence[Figure]) -> str:
-    return ", ".join(
-        f"{f.name} {value_said(f.incident.value, f.unit)} to {value_said(f.after.value, f.unit)}" for f in figures[:3]
+    return tuple(
+        Statement("verdict.figure", (("name", words[name]), ("statistics", "/".join(s for s in stats if s))))
+        for name, stats in groups.items()
     )
 
 
-def _rest(figures: Sequence[Figure]) -> str:
-    return ", ".join(
-        f"{f.name} {value_said(f.after.value, f.unit)}, was {value_said(f.incident.value, f.unit)}, "
-        f"BASELINE {value_said(f.baseline.value if f.baseline else None, f.unit)}"
+def _bounds(figures: Sequence[Figure]) -> Said:
+    return tuple(
+        Statement("verdict.bound", (("name", f.name), ("after", value_said(f.after.value, f.unit)),
+                                    ("bound", value_said(f.slo, f.unit))))
+        for f in figures
+    )  # fmt: skip
+
+
+def _moves(figures: Sequence[Figure]) -> Said:
+    return tuple(
+        Statement("verdict.move", (("name", f.name), ("before", value_said(f.incident.value, f.unit)),
+                                   ("after", value_said(f.after.value, f.unit))))
         for f in figures[:3]
-    )
+    )  # fmt: skip
+
+
+def _rest(figures: Sequence[Figure]) -> Said:
+    return tuple(
+        Statement("verdict.rest", (("name", f.name), ("after", value_said(f.after.value, f.unit)),
+                                   ("before", value_said(f.incident.value, f.unit)),
+                                   ("good", value_said(f.baseline.value if f.baseline else None, f.unit))))
+        for f in figures[:3]
+    )  # fmt: skip

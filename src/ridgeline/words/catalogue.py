@@ -4,8 +4,10 @@ Templates are `str.format` templates with two additions. `[[…]]` is said only 
 sentence that lacks a figure leaves its part out. `{n:#request}` counts: "1 request", "2 requests" (a word with a
 plural of its own is given as `{n:#batch|batches}`). `{what:word}` says an identifier such as `ttft_s` in words, and a
 comma-separated list of them; `{q:quantile}` says 0.5 as "median"; `{ids:each guard.*}` says the entry of each id
-of a list `a|b`; `{how:phrase}` says a text that is itself written in English in this language. A separator that stands
-first in its clause, because what came before it was left out, goes too.
+of a list `a|b`; `{how:phrase}` says a text that is itself written in English in this language. A figure may be a
+statement itself, a text in several languages (`{"en": …, "zh": …}`), or a tuple of statements and texts, which
+`{risks:join; }` says one after the other with that between them. A separator that stands first in its clause, because
+what came before it was left out, goes too.
 
 An entry that a language lacks is said in English; `in_english` tells which, so that a program can say so once.
 """
@@ -13,7 +15,7 @@ An entry that a language lacks is said in English; `in_english` tells which, so 
 import re
 from collections.abc import Mapping
 from string import Formatter
-from typing import Any, Final
+from typing import Any, Final, Protocol, runtime_checkable
 
 from ridgeline.words.messages_en import MESSAGES as EN
 from ridgeline.words.messages_words_en import WORDS as EN_WORDS
@@ -35,6 +37,21 @@ OPTIONAL: Final = re.compile(r"\[\[(.*?)\]\]", re.DOTALL)
 LEADING: Final = re.compile(r"(^|[(:：（])[;,；，](?:\s+|(?<=[；，]))")
 EMPTY: Final = re.compile(r"; of (?:TTFT|E2E):(?=[;)])")
 LONG: Final = 10_000  # from here on digits are set in groups of three
+
+
+@runtime_checkable
+class Stated(Protocol):
+    """A key of the catalogue and its figures: what `model` calls a Statement."""
+
+    @property
+    def key(self) -> str:
+        """Of the catalogue."""
+        ...
+
+    @property
+    def figures(self) -> tuple[tuple[str, Any], ...]:
+        """By name."""
+        ...
 
 
 class _Absent:
@@ -89,6 +106,21 @@ class _Text:
         return said[0] if len(said) == 1 else COMMA[self.lang].join(said[:-1]) + OR[self.lang] + said[-1]
 
 
+class _Several:
+    """Statements and texts one after the other; the format says what stands between them."""
+
+    def __init__(self, parts: tuple[Any, ...], lang: str) -> None:
+        self.said = [said(part, lang) if isinstance(part, Stated) else phrase(str(part), lang) for part in parts]
+
+    def __format__(self, spec: str) -> str:
+        return spec.removeprefix("join").join(self.said)
+
+
+def said(statement: Stated, lang: str = "en") -> str:
+    """A statement in that language; errors as of `say`."""
+    return say(statement.key, dict(statement.figures), lang)
+
+
 def say(key: str, figures: Mapping[str, Any], lang: str = "en") -> str:
     """The sentence of a catalogue entry; a `[[part]]` without its figures is left out, else None is "not measured".
 
@@ -126,7 +158,12 @@ def text_in(text: str, lang: str) -> str:
 
 def name_in(name: str, lang: str) -> str:
     """The label of a series, stage or side in that language; its own name where the catalogue has none."""
-    return CATALOGUES[lang].get(f"label.{name}") or (name if lang == "en" else WORDS[lang].get(name, name))
+    known = CATALOGUES[lang].get(f"label.{name}")
+    if known or lang == "en":
+        return known or name
+    if " … " in name:  # stages with no stamp between them
+        return " … ".join(name_in(part, lang) for part in name.split(" … "))
+    return WORDS[lang].get(name) or phrase(name, lang)
 
 
 def in_english(lang: str) -> tuple[str, ...]:
@@ -145,7 +182,7 @@ def names_of(template: str) -> frozenset[str]:
 
 
 def _known(part: str, figures: Mapping[str, Any]) -> bool:
-    return all(figures[name] not in (None, "") for name in names_of(part))
+    return all(figures[name] not in (None, "", ()) for name in names_of(part))
 
 
 def _shown(value: Any, lang: str) -> Any:
@@ -155,6 +192,12 @@ def _shown(value: Any, lang: str) -> Any:
         return _Text(YES_NO[lang][0 if value else 1], lang)
     if isinstance(value, int | float):
         return _Number(value, lang)
+    if isinstance(value, Stated):
+        return _Text(said(value, lang), lang)
+    if isinstance(value, tuple):
+        return _Several(value, lang)
+    if isinstance(value, Mapping):
+        return _Text(str(value.get(lang) or value["en"]), lang)
     return _Text(value, lang) if isinstance(value, str) else value
 
 

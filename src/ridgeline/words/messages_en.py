@@ -4,11 +4,14 @@ from typing import Final
 
 from ridgeline.words.messages_asks_en import MESSAGES as ASKS
 from ridgeline.words.messages_causes_en import CAUSES
+from ridgeline.words.messages_compare_en import COMPARE
+from ridgeline.words.messages_decide_en import DECIDE
 from ridgeline.words.messages_measures_en import MEASURES
 from ridgeline.words.messages_memory_en import MEMORY
 from ridgeline.words.messages_page_en import PAGE
 from ridgeline.words.messages_places_en import PLACES
 from ridgeline.words.messages_report_en import REPORT
+from ridgeline.words.messages_verbs_en import VERBS
 
 FATES: Final = (
     "({unfinished} never finished[[, {refused} refused]][[, {told} ended because someone told the server to]])"
@@ -203,9 +206,13 @@ RUNGS: Final[dict[str, str]] = {
     "why.slow-start": "the first requests after a boot were slower than an empty cache explains",
     "why.pd-queues": "queues of the pair hold many requests",
     "why.errors": "requests fail",
+    "why.backlog": "chunks pile up because they are read slowly",
+    "why.standing-queue": "somebody waits at all times while the running count stands still",
     "why.late-tokens": "tokens reach the client far more slowly than the engine makes them",
     "why.symptom-unseen": "the evidence could not have shown the complaint",
     "why.open-cause": "a cause is half shown and neither proven nor excluded",
 }
 
-MESSAGES: Final[dict[str, str]] = {**RUNGS, **MEMORY, **MEASURES, **PLACES, **CAUSES, **ASKS, **PAGE, **REPORT}
+MESSAGES: Final[dict[str, str]] = {
+    **RUNGS, **MEMORY, **MEASURES, **PLACES, **CAUSES, **ASKS, **PAGE, **REPORT, **DECIDE, **COMPARE, **VERBS,
+}  # fmt: skip

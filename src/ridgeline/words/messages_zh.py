@@ -4,10 +4,13 @@ from typing import Final
 
 from ridgeline.words.messages_asks_zh import MESSAGES as ASKS
 from ridgeline.words.messages_causes_zh import CAUSES
+from ridgeline.words.messages_compare_zh import COMPARE
+from ridgeline.words.messages_decide_zh import DECIDE
 from ridgeline.words.messages_measures_zh import MEASURES
 from ridgeline.words.messages_memory_zh import MEMORY
 from ridgeline.words.messages_page_zh import PAGE
 from ridgeline.words.messages_report_zh import REPORT
+from ridgeline.words.messages_verbs_zh import VERBS
 
 FATES: Final = "（{unfinished} 个未完成[[，{refused} 个被拒绝]][[，{told} 个因收到中止要求而结束]]）"
 SEEN: Final = {
@@ -148,7 +151,7 @@ RUNGS: Final[dict[str, str]] = {
     "a4.none": "{cause}：回放和模拟都不会带来新的信息",
     "a4.no-cause": "没有指出可以用回放或模拟来验证的原因",
     "a5.not-reached": "尚未运行：用“下一步”中的命令开始",
-    "a5.decided": "离线试验的结论（原文为英文）：{sentence}",
+    "a5.decided": "离线试验的结论：{sentence}",
     "summary.finding": "{cause}（可信度{confidence:word}），以及 {more}",
     "summary.one": "{cause}（可信度{confidence:word}）",
     "summary.stopped": (
@@ -182,9 +185,13 @@ RUNGS: Final[dict[str, str]] = {
     "why.slow-start": "启动后的首批请求比空缓存所能解释的更慢",
     "why.pd-queues": "PD 队列中积压了许多请求",
     "why.errors": "有请求失败",
+    "why.backlog": "读取过慢，输出分块在堆积",
+    "why.standing-queue": "始终有请求在排队，而运行数不变",
     "why.late-tokens": "token 到达客户端远慢于引擎产生它的速度",
     "why.symptom-unseen": "这些证据本来就看不到所述的症状",
     "why.open-cause": "有一个原因只得到部分印证，既未证实也未排除",
 }
 
-MESSAGES: Final[dict[str, str]] = {**RUNGS, **MEMORY, **MEASURES, **CAUSES, **ASKS, **PAGE, **REPORT}
+MESSAGES: Final[dict[str, str]] = {
+    **RUNGS, **MEMORY, **MEASURES, **CAUSES, **ASKS, **PAGE, **REPORT, **DECIDE, **COMPARE, **VERBS,
+}  # fmt: skip

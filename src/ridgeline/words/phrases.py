@@ -17,6 +17,7 @@ from ridgeline.words.phrases_zh import PHRASES as ZH
 PHRASES: Final[dict[str, Mapping[str, str]]] = {"zh": ZH}
 NAMES: Final[dict[str, Mapping[str, str]]] = {"zh": ZH_WORDS}
 FIGURE: Final = re.compile(r"\{([a-z][a-z_-]*)\}")
+PARTS: Final = {"url": r"\S+", "n": r"[\d.,]+"}  # what stands for a figure; anything where it is not named here
 DEEPEST: Final = 4
 LITERAL: Final = re.compile(r"ridgeline |--|GET |POST |SGLANG_|VLLM_")  # commands and switches: typed as they are
 LONGEST: Final = 2000  # a longer text is a line of a log, never one of ours
@@ -65,7 +66,7 @@ def _pattern(text: str) -> str:
     for figure in FIGURE.finditer(text):
         name = figure[1]
         group = f"f_{name.replace('-', '__')}"
-        what = r"\S+" if name == "url" else ".+?"
+        what = PARTS.get(name, ".+?")
         seen = f"(?P<{group}>" in out
         out += re.escape(text[at : figure.start()]) + (f"(?P={group})" if seen else f"(?P<{group}>{what})")
         at = figure.end()

@@ -10,7 +10,10 @@ from ridgeline.words.messages_asks_en import ASKS as ASKS_EN
 from ridgeline.words.messages_asks_en import HELD as HELD_EN
 from ridgeline.words.messages_asks_zh import ASKS, HELD
 from ridgeline.words.phrases_causes_zh import LOOKS
+from ridgeline.words.phrases_compare_zh import COMPARING
+from ridgeline.words.phrases_prefix_zh import PREFIX
 from ridgeline.words.phrases_remedies_zh import ACTIONS, PRICES, SUITED
+from ridgeline.words.phrases_sim_zh import SIM
 
 SWITCHES: Final[dict[str, str]] = {
     "no load endpoint in this version: use /metrics or the log": "该版本没有负载端点：请用 /metrics 或日志",
@@ -97,5 +100,5 @@ PHRASES: Final[dict[str, str]] = {
         en: zh for name, texts in ASKS_EN.items() for en, zh in zip(texts, ASKS[name], strict=True)
     },
     **{text: HELD[key] for key, text in HELD_EN.items()},
-    **LOOKS, **ACTIONS, **SUITED, **PRICES, **SWITCHES, **NEXT, **THREADS, **BASES,
+    **LOOKS, **ACTIONS, **SUITED, **PRICES, **SWITCHES, **NEXT, **THREADS, **BASES, **SIM, **COMPARING, **PREFIX,
 }  # fmt: skip

@@ -17,6 +17,7 @@ from ridgeline.sim.whatif.decide import Decision, decide, to_json
 from ridgeline.sim.whatif.result import Comparison
 from ridgeline.sim.whatif.sentence import of_remedy, without
 from ridgeline.sim.whatif.variants import variants
+from ridgeline.words.catalogue import said
 from ridgeline.words.whatif import PRICES
 from tests.sim.whatif.made import made_basis, traffic_under
 
@@ -95,8 +96,10 @@ def test_the_table_has_the_figure_it_is_ranked_by_and_says_what_its_base_counts(
     basis = replace(basis, traffic=replace(basis.traffic, measured=lost))
     ways = variants(basis.settings, ("max_running_requests=16",))
     found = compare(basis, ways, over=np.arange(100, 200), objective=objective_of("ttft_p90", ()))
-    text = apart(found)
-    assert text is not None and "counts the 100 of 300 requests of the incident, 10 of them without TTFT" in text
+    statement = apart(found)
+    assert statement is not None
+    text = said(statement)
+    assert "counts the 100 of 300 requests of the incident, 10 of them without TTFT" in text
     assert f"On the {int(lost[100:200].sum())} observed" in text
     lines = table(found, False)
     assert lines[0] == text and lines[1].startswith("100 of 300 requests") and "TTFT p90" in lines[2]
@@ -123,10 +126,10 @@ def test_nothing_that_helps_is_one_sentence_with_the_remedy() -> None:
     ways = variants(basis.settings, ("max_running_requests=6,4",))
     found = compare(basis, ways, repeats=3, objective=objective_of("ttft_p90", ()))
     remedy = of_remedy(["--max-running-requests", "--mem-fraction-static"], found, [], 0)
-    said = without("memory.retraction-storm", found, remedy)
-    assert said.startswith("None of the settings the cause suggests helps on this traffic (memory.retraction-storm; ")
-    assert "The diagnosis' remedy, --max-running-requests, was tried alone and is worse here (+" in said
-    assert "--mem-fraction-static" not in said
+    told = said(without("memory.retraction-storm", found, remedy))
+    assert told.startswith("None of the settings the cause suggests helps on this traffic (memory.retraction-storm; ")
+    assert "The diagnosis' remedy, --max-running-requests, was tried alone and is worse here (+" in told
+    assert "--mem-fraction-static" not in told
 
 
 def test_a_remedy_that_helps_at_a_price_elsewhere_is_not_called_useless() -> None:

@@ -1,14 +1,16 @@
-"""The recommendation: which change is worth it, in one sentence with the flag as it is typed."""
+"""The recommendation: which change is worth it, as one statement with the flag as it is typed."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from ridgeline.model.fact import Statement
 from ridgeline.sim.whatif.classes import Group
-from ridgeline.sim.whatif.flags import named
+from ridgeline.sim.whatif.flags import named, parts_of
 from ridgeline.sim.whatif.gate import Gate
 from ridgeline.sim.whatif.paired import Change
 from ridgeline.sim.whatif.result import LOST_SHARE, Compared, Comparison
+from ridgeline.words.catalogue import said
 
 WORTH: Final = 0.05
 """A gain below this share of the base is not worth touching production."""
@@ -22,13 +24,18 @@ PAYS: Final = 0.05
 
 @dataclass(frozen=True)
 class Advice:
-    """``chosen``: None where no change is worth it; ``sentence`` holds its flag; ``pays``: who is worse off."""
+    """``chosen``: None where no change is worth it; ``statement`` holds its flag; ``pays``: who is worse off."""
 
-    sentence: str
+    statement: Statement
     chosen: Compared | None
     flag: str | None
     needs: tuple[str, ...]
     pays: tuple[str, ...]
+
+    @property
+    def sentence(self) -> str:
+        """In English."""
+        return said(self.statement)
 
 
 def advise(found: Comparison) -> Advice:
@@ -36,38 +43,43 @@ def advise(found: Comparison) -> Advice:
     distrusted = found.gate is not None and not found.gate.trust
     others = [run for run in found.runs[1:] if run.gain is not None]
     if not others:
-        return Advice("Nothing to compare: only the base setting was run.", None, None, (), ())
+        return Advice(Statement("advise.nothing"), None, None, (), ())
     good = [run for run in others if worth(run, found)]
     if not good:
         best = min(others, key=lambda run: run.score)
-        closest = f"the best, {best.variant.name}, gives {told(best, found)}"
-        sentence = f"No change is worth it: {closest}."
+        figures = (("name", best.variant.name), ("gain", told(best, found)))
+        closest = ("closest", Statement("advise.closest", figures))
+        statement = Statement("advise.none.hurts" if best.score >= 0 else "advise.none", (closest,))
         if distrusted:
-            sentence = f"{distrust(found.gate)}; nothing is recommended: in the simulation {closest}."
-        elif best.score >= 0:
-            sentence = f"None of the settings tried helps on this traffic: {closest}."
-        return Advice(sentence, None, None, (), ())
+            statement = Statement("advise.none.untrusted", (("why", distrust(found.gate)), closest))
+        return Advice(statement, None, None, (), ())
     top = min(run.score for run in good)
     near = CLOSE * abs(found.base_figure)
     chosen = next(run for run in good if run.score <= top + near)
     flag, needs = named(chosen.variant.changes, chosen.variant.settings)
     pays = payers(chosen.classes)
-    sentence = f"Set {flag}: {told(chosen, found)}"
+    flags, gain = (("flags", parts_of(chosen.variant.changes, chosen.variant.settings)[0]),), told(chosen, found)
+    head = Statement("decide.head", (("action", Statement("decide.set", flags)), ("gain", gain)))
     if distrusted:
-        sentence = (f"{distrust(found.gate)}; at most worth trying on one server first: {flag} (in the simulation "
-                    f"{told(chosen, found)})")  # fmt: skip
-    if needs:
-        sentence += f"; needs {' and '.join(needs)}"
-    sentence += f"; pays: {', '.join(pays)}." if pays else "; no class pays."
+        head = tentative(found.gate, "on one server", Statement("decide.flags", flags), gain)
+    nobody = None if pays else "no class pays"
+    statement = Statement("advise.change", (("head", head), ("needs", needs), ("pays", pays), ("nobody", nobody)))
     if found.gate is None:
-        sentence = f"On this traffic in the simulation, never compared with a server: {sentence}"
-    return Advice(sentence, chosen, flag, needs, pays)
+        statement = Statement("advise.unseen", (("sentence", statement),))
+    return Advice(statement, chosen, flag, needs, pays)
 
 
-def distrust(gate: Gate | None) -> str:
-    """The first words where the simulator is not proven."""
-    why = "; ".join(gate.why[:2]) if gate is not None else "nothing was observed to compare with"
-    return f"Not to be trusted on this traffic: {why or 'no figure compares'}"
+def tentative(gate: Gate | None, where: str, action: Statement, gain: Statement) -> Statement:
+    """A change that is at most worth trying, because the simulator is not proven."""
+    figures = (("why", distrust(gate)), ("where", where), ("action", action), ("gain", gain))
+    return Statement("decide.head.untrusted", figures)
+
+
+def distrust(gate: Gate | None) -> tuple[str, ...]:
+    """Why the simulator is not proven."""
+    if gate is None:
+        return ("nothing was observed to compare with",)
+    return gate.why[:2] or ("no figure compares",)
 
 
 def worth(run: Compared, found: Comparison) -> bool:
@@ -90,16 +102,20 @@ def payers(classes: Sequence[tuple[Group, Change]]) -> tuple[str, ...]:
     return tuple(out)
 
 
-def told(run: Compared, found: Comparison) -> str:
+def told(run: Compared, found: Comparison) -> Statement:
     """The change in words, with its interval."""
     gain = run.gain
     if gain is None:
-        return "no figure"
+        return Statement("gain.none")
+    bounded = gain.low is not None and gain.high is not None
     if found.objective.metric == "goodput":
-        bounds = "" if gain.low is None or gain.high is None else f" ({-gain.high:+.1%} to {-gain.low:+.1%})"
-        return f"{-gain.after:.1%} of the requests within the limits instead of {-gain.before:.1%}{bounds}"
-    bounds = ""
-    if gain.low is not None and gain.high is not None and gain.before:
-        bounds = f", 95 % interval {gain.low / gain.before:+.0%} to {gain.high / gain.before:+.0%}"
-    share = "" if gain.relative is None else f" ({gain.relative:+.0%}{bounds})"
-    return f"{found.objective.text} {gain.before:.3g} s → {gain.after:.3g} s{share}"
+        low, high = (-gain.high, -gain.low) if gain.low is not None and gain.high is not None else (None, None)
+        of = (("after", -gain.after), ("before", -gain.before), ("low", low), ("high", high))
+        return Statement("gain.goodput", of)
+    low, high = (v / gain.before if bounded and v is not None and gain.before else None for v in (gain.low, gain.high))
+    share, surely = (gain.relative, None) if low is None else (None, gain.relative)
+    figures = (
+        ("figure", found.objective.text), ("before", gain.before), ("after", gain.after), ("share", share),
+        ("surely", surely), ("low", low), ("high", high),
+    )  # fmt: skip
+    return Statement("gain.time", figures)

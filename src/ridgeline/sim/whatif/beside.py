@@ -2,11 +2,12 @@
 
 import numpy as np
 
+from ridgeline.model.fact import Statement
 from ridgeline.sim.whatif.paired import statistic
 from ridgeline.sim.whatif.result import NAMES, Comparison
 
 
-def apart(found: Comparison) -> str | None:
+def apart(found: Comparison) -> Statement | None:
     """Which requests the table counts and how its base compares with what was observed of them; None: nothing was
     observed, or they are the fidelity line's own.
 
@@ -24,13 +25,14 @@ def apart(found: Comparison) -> str | None:
     first = found.base.outcomes[0].values[metric]
     if not seen.any() or len(first) != len(rows):
         return None
-    told = f"{NAMES[metric]} {name}"
     unseen = int((~seen).sum())
     if found.over is None and not unseen and found.repeats == 1:
         return None  # the same requests in the same order
-    which = f"the {len(rows)} of {traffic.n} requests of the incident" if found.over is not None else "all requests"
-    lacking = f", {unseen} of them without {NAMES[metric]} in the evidence" if unseen else ""
-    repeats = f", mean of {found.repeats} repeats" if found.repeats > 1 else ""
-    return (f"The table's base is not the fidelity line's figure: it counts {which}{lacking}{repeats}. On the "
-            f"{int(seen.sum())} observed, as they came: {told} {statistic(observed, name):.3g} s observed, "
-            f"{statistic(first[seen], name):.3g} s simulated.")  # fmt: skip
+    some = found.over is not None
+    figures = (
+        ("over", len(rows) if some else None), ("n", traffic.n), ("every", None if some else "all requests"),
+        ("unseen", unseen or None), ("name", NAMES[metric]), ("repeats", found.repeats if found.repeats > 1 else None),
+        ("seen", int(seen.sum())), ("figure", f"{NAMES[metric]} {name}"), ("observed", statistic(observed, name)),
+        ("simulated", statistic(first[seen], name)),
+    )  # fmt: skip
+    return Statement("tried.apart", figures)

@@ -13,25 +13,27 @@ from ridgeline.sim.whatif.flags import named, shown
 from ridgeline.sim.whatif.paired import Change
 from ridgeline.sim.whatif.result import NAMES, Compared, Comparison
 from ridgeline.sim.whatif.variants import plain
+from ridgeline.words.catalogue import COMMA, said, say, text_in
+from ridgeline.words.phrases import phrase
 
 SPANS: Final = (("ttft_s", "time to first token"), ("queue_s", "queue"), ("tpot_s", "per output token"),
                 ("itl_s", "gap between tokens"), ("e2e_s", "whole request"))  # fmt: skip
 MOST_ROWS: Final = 40
 
 
-def to_json(found: Comparison) -> dict[str, Any]:
-    """Everything; seconds, nine significant digits."""
+def to_json(found: Comparison, lang: str = "en") -> dict[str, Any]:
+    """Everything; seconds, nine significant digits; statements in ``lang``."""
     advice = advise(found)
     return {
         "schema": SCHEMA,
-        "fidelity": gate.to_json(found.gate),
+        "fidelity": gate.to_json(found.gate, lang),
         "objective": found.objective.text,
         "slo": [limit.text for limit in found.limits],
         "repeats": found.repeats,
         "interrupted": found.interrupted,
-        "warnings": list(found.warnings),
+        "warnings": [text_in(text, lang) for text in found.warnings],
         "runs": [of_run(run) for run in found.runs],
-        "recommendation": advice.sentence,
+        "recommendation": said(advice.statement, lang),
         "recommended": of_advice(advice),
     }
 
@@ -78,101 +80,109 @@ def of_run(run: Compared) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def to_text(found: Comparison, markdown: bool = False) -> str:
+def to_text(found: Comparison, markdown: bool = False, lang: str = "en") -> str:
     """For a terminal or a ticket: gate, warnings, figures, who pays, the recommendation."""
-    lines = [gate.said(found.gate)]
+    lines = [gate.verdict_of(found.gate, lang)]
     if found.interrupted:
         done = len(found.runs) * found.repeats
-        lines.append(f"Interrupted: {done} of {found.planned} runs are kept.")
-    lines += [f"Warning: {text}" for text in found.warnings]
+        lines.append(say("run.interrupted", {"done": done, "planned": found.planned}, lang))
+    lines += [say("decide.warning", {"text": text}, lang) for text in found.warnings]
     lines.append("")
     if len(found.runs) == 1:
-        return "\n".join([*lines, *single(found.base, markdown)]) + "\n"
-    lines += [*table(found, markdown), ""]
-    lines += paying(found)
-    return "\n".join([*lines, advise(found).sentence]) + "\n"
+        return "\n".join([*lines, *single(found.base, markdown, lang)]) + "\n"
+    lines += [*table(found, markdown, lang), ""]
+    lines += paying(found, lang)
+    return "\n".join([*lines, said(advise(found).statement, lang)]) + "\n"
 
 
-def single(run: Compared, markdown: bool) -> list[str]:
+def single(run: Compared, markdown: bool, lang: str = "en") -> list[str]:
     """The figures of one run."""
     told = run.outcomes[0].summary
     standard = asdict(Settings())
     changed = [f"{key}={plain(value)}" for key, value in told["settings"].items() if value != standard[key]]
-    lines = [f"{told['requests']} requests, {told['span_s']:.1f} s simulated in {told['cpu_s']:.3g} CPU s "
-             f"({', '.join(changed) or 'default settings'}; time model: {told['time_model']})"]  # fmt: skip
-    head = ("seconds", "mean", "p50", "p90", "p99")
+    of = {name: told[name] for name in ("requests", "span_s", "cpu_s")}
+    of |= {"settings": tuple(changed) or ("default settings",), "model": told["time_model"]}
+    lines = [say("run.one", of, lang)]
+    head = (say("run.seconds", {}, lang), *(text_in(name, lang) for name in STATISTICS))
     figures: dict[str, dict[str, float] | None] = {**run.figures, "itl_s": told["itl_s"]}
-    body = [[words, *(f"{row[name]:.4f}" for name in head[1:])] for key, words in SPANS if (row := figures[key])]
+    body = [
+        [text_in(words, lang), *(f"{row[name]:.4f}" for name in STATISTICS)]
+        for key, words in SPANS
+        if (row := figures[key])
+    ]
     lines += grid([list(head), *body], markdown)
     hit = told["cache_hit_ratio"]
-    lines.append(f"outcomes: {', '.join(f'{n} {name}' for name, n in told['outcomes'].items()) or 'none'}; "
-                 f"cache hits: {'unknown' if hit is None else f'{100 * hit:.1f} %'}; "
-                 f"retractions: {told['retractions']}; "
-                 f"most KV in use: {max(told['peak_kv_tokens'])} tokens")  # fmt: skip
+    outcomes = COMMA[lang].join(f"{n} {name}" for name, n in told["outcomes"].items()) or "none"
+    hits = "unknown" if hit is None else f"{100 * hit:.1f} %"
+    of = {"outcomes": outcomes, "hits": hits, "retractions": told["retractions"], "kv": max(told["peak_kv_tokens"])}
+    lines.append(say("run.outcomes", of, lang))
     if run.goodput is not None:
         kept = "kept" if run.slo_met else "not kept"
-        lines.append(f"goodput: {run.goodput:.3g} requests per second within the limits "
-                     f"({run.within_slo:.1%} of all; the limits are {kept})")  # fmt: skip
+        lines.append(say("run.goodput", {"goodput": run.goodput, "share": run.within_slo, "kept": kept}, lang))
     return lines
 
 
-def table(found: Comparison, markdown: bool) -> list[str]:
+def table(found: Comparison, markdown: bool, lang: str = "en") -> list[str]:
     """Settings, best first."""
     by = (found.objective.metric, found.objective.statistic)
     columns = SHOWN if by in SHOWN or by[0] not in NAMES else (by, *SHOWN)
-    head = ["rank", "setting", *(f"{NAMES[m]} {s}" for m, s in columns)]
-    head += ["goodput/s"] if found.limits else []
-    head += [f"change of {found.objective.text}"]
+    head = [say("tried.rank", {}, lang), say("tried.setting", {}, lang)]
+    head += [text_in(f"{NAMES[m]} {s}", lang) for m, s in columns]
+    head += [say("tried.goodput", {}, lang)] if found.limits else []
+    head += [say("tried.change", {"figure": found.objective.text}, lang)]
     rows = [head]
     for run in found.ranked[:MOST_ROWS]:
-        cells = [str(run.rank), run.variant.name]
+        cells = [str(run.rank), phrase(run.variant.name, lang)]
         cells += [f"{told[s]:.4g}" if (told := run.figures[m]) else "-" for m, s in columns]
         cells += [f"{run.goodput:.3g}" if run.goodput is not None else "-"] if found.limits else []
-        rows.append([*cells, moved(run, found)])
-    whole = found.base.outcomes[0].summary["requests"]
-    counted = f"{whole} requests" if found.over is None else f"{len(found.over)} of {whole} requests (the incident's)"
+        rows.append([*cells, moved(run, found, lang)])
     told_apart = apart(found)
-    out = [told_apart] if told_apart else []
-    out += [f"{counted}, {found.repeats} "
-            f"{'repeat' if found.repeats == 1 else 'repeats'}, seconds, best first by {found.objective.text}; "
-            f"time model: {found.base.outcomes[0].summary['time_model']}"]  # fmt: skip
+    out = [said(told_apart, lang)] if told_apart else []
+    some = found.over is not None
+    counted = {
+        "n": found.base.outcomes[0].summary["requests"], "over": None if found.over is None else len(found.over),
+        "which": "the incident's" if some else None, "repeats": found.repeats, "figure": found.objective.text,
+        "model": found.base.outcomes[0].summary["time_model"],
+    }  # fmt: skip
+    out += [say("tried.counted", counted, lang)]
     out += grid(rows, markdown, left=2)
     if len(found.runs) > MOST_ROWS:
-        out.append(f"{len(found.runs) - MOST_ROWS} more settings: --format json has them all")
+        out.append(say("tried.more", {"n": len(found.runs) - MOST_ROWS}, lang))
     return out
 
 
+STATISTICS: Final = ("mean", "p50", "p90", "p99")
 SHOWN: Final = (("ttft_s", "mean"), ("ttft_s", "p99"), ("tpot_s", "mean"), ("e2e_s", "mean"), ("e2e_s", "p99"))
 
 
-def moved(run: Compared, found: Comparison) -> str:
+def moved(run: Compared, found: Comparison, lang: str = "en") -> str:
     """The change by the objective with its interval."""
     gain = run.gain
     if gain is None:
-        return "base"
+        return say("tried.base", {}, lang)
     sign = -1.0 if found.objective.metric == "goodput" else 1.0
     scale = 1.0 if sign < 0 else gain.before
     if not scale:
-        return f"{gain.delta:+.3g} s"
-    text = f"{sign * gain.delta / scale:+.1%}"
+        return say("tried.seconds", {"delta": gain.delta}, lang)
+    share = sign * gain.delta / scale
     if gain.low is None or gain.high is None:
-        return f"{text} (no interval)"
+        return say("tried.moved.alone", {"share": share}, lang)
     low, high = sorted((sign * gain.low / scale, sign * gain.high / scale))
-    return f"{text} ({low:+.1%} to {high:+.1%})"
+    return say("tried.moved", {"share": share, "low": low, "high": high}, lang)
 
 
-def paying(found: Comparison) -> list[str]:
+def paying(found: Comparison, lang: str = "en") -> list[str]:
     """The classes under the best setting, where there are any."""
     best = advise(found).chosen or next((run for run in found.ranked if run.gain is not None), None)
     if best is None or not best.classes:
         return []
     metric = NAMES["e2e_s" if found.objective.metric == "goodput" else found.objective.metric]
-    lines = [f"Mean {metric} by class under {best.variant.name}:"]
+    lines = [say("tried.classes", {"figure": metric, "name": best.variant.name}, lang)]
     for group, change in best.classes:
-        share = "" if change.relative is None else f" ({change.relative:+.0%})"
-        sure = "" if change.certain else ", within its interval of no change"
-        lines.append(f"- {group.name} ({group.share:.0%} of the requests): {change.before:.4g} s → {change.after:.4g} s"
-                     f"{share}{sure}")  # fmt: skip
+        unsure = None if change.certain else "within its interval of no change"
+        of = {"class": group.name, "of": group.share, "before": change.before, "after": change.after,
+              "share": change.relative, "unsure": unsure}  # fmt: skip
+        lines.append("- " + say("tried.class", of, lang))
     return [*lines, ""]
 
 

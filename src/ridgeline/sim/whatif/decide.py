@@ -7,9 +7,10 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from ridgeline.model.fact import Statement
 from ridgeline.sim.fidelity.contract import rounded
 from ridgeline.sim.whatif import gate
-from ridgeline.sim.whatif.advise import distrust, payers, told, worth
+from ridgeline.sim.whatif.advise import payers, tentative, told, worth
 from ridgeline.sim.whatif.basis import Basis
 from ridgeline.sim.whatif.choose import HURT_FROM, Choice, Good, choose
 from ridgeline.sim.whatif.compare import compare
@@ -22,6 +23,8 @@ from ridgeline.sim.whatif.result import Compared, Comparison, Objective
 from ridgeline.sim.whatif.sentence import action, beside, of_remedy, without
 from ridgeline.sim.whatif.slo import Limit
 from ridgeline.sim.whatif.variants import Variant
+from ridgeline.words.catalogue import CATALOGUES, said, text_in
+from ridgeline.words.phrases import phrase
 from ridgeline.words.whatif import NO_SETTING
 
 SCHEMA: Final = "ridgeline.decision/1"
@@ -44,7 +47,7 @@ class Decision:
     cause: str
     verdict: str
     worth: bool | None
-    sentence: str
+    statement: Statement
     flag: str | None = None
     needs: tuple[str, ...] = ()
     price: str | None = None
@@ -54,25 +57,26 @@ class Decision:
     notes: tuple[str, ...] = ()
     equal: tuple[str, ...] = ()  # settings that give as much within the noise, best first
 
+    @property
+    def sentence(self) -> str:
+        """In English."""
+        return said(self.statement)
+
 
 def no_setting(cause: str, route: str) -> Decision:
     """The decision where the cause has nothing to try."""
     why = NO_SETTING.get(route, NO_SETTING["none"])
-    return Decision(cause, "no-setting", False, f"No setting can mend {cause}: {why}.")
+    return Decision(cause, "no-setting", False, Statement("decide.no-setting", (("cause", cause), ("why", why))))
 
 
 def no_traffic(cause: str, reason: str) -> Decision:
     """The decision where nothing can be simulated."""
-    return Decision(cause, "no-traffic", None, f"Nothing can be simulated for {cause}: {reason}.")
+    return Decision(cause, "no-traffic", None, Statement("decide.no-traffic", (("cause", cause), ("reason", reason))))
 
 
 def unseen_prefixes(cause: str) -> Decision:
     """The decision on a cache's cause where nothing tells which prompts share what."""
-    sentence = (
-        f"What a change would gain for {cause} cannot be simulated: which prompts share a prefix is not in the "
-        "evidence; a request dump, prompts in the request log or a routing key for each request would tell."
-    )
-    return Decision(cause, "no-evidence", None, sentence)
+    return Decision(cause, "no-evidence", None, Statement("decide.unseen", (("cause", cause),)))
 
 
 def objective_for(
@@ -164,14 +168,16 @@ def harmless(run: Compared) -> bool:
     return True
 
 
-def without_gain(cause: str, found: Comparison, remedy: str) -> Decision:
+def without_gain(cause: str, found: Comparison, remedy: tuple[Statement, ...]) -> Decision:
     """Nothing tried helps enough."""
     distrusted = found.gate is not None and not found.gate.trust
     return Decision(cause, "not-trusted" if distrusted else "no-gain", None if distrusted else False,
                     without(cause, found, remedy), comparison=found)  # fmt: skip
 
 
-def with_gain(cause: str, found: Comparison, choice: Choice, tries: Mapping[str, Hypothesis], remedy: str) -> Decision:
+def with_gain(
+    cause: str, found: Comparison, choice: Choice, tries: Mapping[str, Hypothesis], remedy: tuple[Statement, ...]
+) -> Decision:
     """A change that helps."""
     chosen = choice.chosen
     one = tries[chosen.variant.name]
@@ -179,23 +185,21 @@ def with_gain(cause: str, found: Comparison, choice: Choice, tries: Mapping[str,
     trusted = found.gate is not None and found.gate.trust
     pays = payers(chosen.classes)
     risks = tuple(r for r in (one.risk, *(f"pays: {name}" for name in pays)) if r)
-    tail = "".join(f"; needs {need}" for need in needs) + "."
-    tail += beside(choice, {name: known.price for name, known in tries.items()}) + remedy
-    tail += f" Risk: {'; '.join(risks)}." if risks else ""
-    sentence = f"{action(chosen.variant)}: {told(chosen, found)}{tail}"
+    gain = told(chosen, found)
+    head = Statement("decide.head", (("action", action(chosen.variant)), ("gain", gain)))
     if not trusted:
-        worth_trying = flag if not one.variant.unpin else action(chosen.variant, capital=False)
         where = "beside production" if one.price == "server" else "on one server"
-        sentence = (f"{distrust(found.gate)}; at most worth trying {where} first: {worth_trying} (in the "
-                    f"simulation {told(chosen, found)}){tail}")  # fmt: skip
+        head = tentative(found.gate, where, action(chosen.variant, tentative=True), gain)
+    others = (*beside(choice, {name: known.price for name, known in tries.items()}), *remedy)
+    statement = Statement("decide.change", (("head", head), ("needs", needs), ("beside", others), ("risks", risks)))
     return Decision(
-        cause, "change" if trusted else "not-trusted", True if trusted else None, sentence, flag or None, needs,
+        cause, "change" if trusted else "not-trusted", True if trusted else None, statement, flag or None, needs,
         one.price, risks, chosen, found, equal=tuple(run.variant.name for run in choice.equal),
     )  # fmt: skip
 
 
-def to_json(decision: Decision) -> dict[str, Any]:
-    """``decision.json``: schema ridgeline.decision/1."""
+def to_json(decision: Decision, lang: str = "en") -> dict[str, Any]:
+    """``decision.json``: schema ridgeline.decision/1; statements in ``lang``, the decision itself in every language."""
     found, chosen = decision.comparison, decision.chosen
     gain = None
     if chosen is not None and chosen.gain is not None and found is not None:
@@ -205,18 +209,19 @@ def to_json(decision: Decision) -> dict[str, Any]:
         "cause": decision.cause,
         "verdict": decision.verdict,
         "worth_touching": decision.worth,
-        "sentence": decision.sentence,
+        "sentence": said(decision.statement, lang),
+        "sentences": {each: said(decision.statement, each) for each in CATALOGUES},
         "change": None if chosen is None else {
             "settings": dict(chosen.variant.changes), "unpin": chosen.variant.unpin, "flag": decision.flag,
             "needs": list(decision.needs), "price": decision.price,
         },
         "gain": gain,
-        "equal": list(decision.equal),
-        "risk": list(decision.risks),
-        "fidelity": gate.to_json(found.gate) if found else None,
+        "equal": [phrase(name, lang) for name in decision.equal],
+        "risk": [text_in(risk, lang) for risk in decision.risks],
+        "fidelity": gate.to_json(found.gate, lang) if found else None,
         "tried": [tried(run) for run in found.runs[1:]] if found else [],
         "base": of_run(found.base) if found else None,
-        "notes": [*decision.notes, *(found.warnings if found else ())],
+        "notes": [text_in(note, lang) for note in (*decision.notes, *(found.warnings if found else ()))],
     }  # fmt: skip
 
 

@@ -152,10 +152,18 @@ def named(
     changes: Mapping[str, Value] | Sequence[tuple[str, Value]], settings: Settings
 ) -> tuple[str, tuple[str, ...]]:
     """All changes as one text, and what they need."""
+    parts, needs = parts_of(changes, settings)
+    return " and ".join(parts), needs
+
+
+def parts_of(
+    changes: Mapping[str, Value] | Sequence[tuple[str, Value]], settings: Settings
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Each change as a text, and what they need."""
     pairs = list(changes.items()) if isinstance(changes, Mapping) else list(changes)
     given = dict(pairs)
     found = spelled(pairs, settings)
     if settings.engine != "vllm" and given.get("router", "user") != "user" and "workers" in given:
         rest = spelled([pair for pair in pairs if pair[0] not in ("workers", "router")], settings)
         found = [Spelled(f"{given['workers']} servers behind a gateway with --policy {given['router']}"), *rest]
-    return " and ".join(one.text for one in found), tuple(one.needs for one in found if one.needs)
+    return tuple(one.text for one in found), tuple(one.needs for one in found if one.needs)

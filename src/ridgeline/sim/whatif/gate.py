@@ -7,6 +7,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from ridgeline.model.fact import Statement
 from ridgeline.scenario.traffic import Traffic
 from ridgeline.sim.fidelity.contract import figure, rounded
 from ridgeline.sim.fidelity.figures import METRICS, NOTHING, STATISTICS, Figure, figures, observed_and_predicted
@@ -15,6 +16,7 @@ from ridgeline.sim.fit.run import Floats
 from ridgeline.sim.timing import PS
 from ridgeline.sim.whatif.basis import Basis
 from ridgeline.sim.whatif.run import Outcome
+from ridgeline.words.catalogue import said, text_in
 
 OFF: Final = 0.2
 CACHED_SHARE: Final = 0.05
@@ -159,7 +161,7 @@ def share_of(values: NDArray[np.int64]) -> dict[str, float]:
     return {str(int(k)): round(float(c / len(values)), 6) for k, c in zip(names, counts, strict=True)}
 
 
-def to_json(found: Gate | None) -> dict[str, Any] | None:
+def to_json(found: Gate | None, lang: str = "en") -> dict[str, Any] | None:
     """``fidelity`` of ``ridgeline.simulation/1``; null where nothing was observed."""
     if found is None:
         return None
@@ -170,7 +172,7 @@ def to_json(found: Gate | None) -> dict[str, Any] | None:
     shares = found.rank_share
     return {
         "trust": found.trust,
-        "why": list(found.why),
+        "why": [text_in(why, lang) for why in found.why],
         "requests": found.requests,
         "metrics": {m: {s: figure(found.figures[m][s]) for s in STATISTICS} for m in METRICS},
         "cached_tokens": both(found.cached_tokens),
@@ -180,21 +182,20 @@ def to_json(found: Gate | None) -> dict[str, Any] | None:
     }
 
 
-def said(found: Gate | None) -> str:
+def verdict_of(found: Gate | None, lang: str = "en") -> str:
     """The verdict in one line."""
     if found is None:
-        return "Fidelity: the scenario holds no observed times; nothing tells how true these figures are."
+        return said(Statement("gate.unseen"), lang)
     shown = next(
-        (m for m in ("ttft_s", "e2e_s", "tpot_s", "queue_s") if found.figures[m]["mean"].error is not None), ""
+        (m for m in ("ttft_s", "e2e_s", "tpot_s", "queue_s") if found.figures[m]["mean"].error is not None), None
     )
-    told = ""
-    if shown:
-        mean = found.figures[shown]["mean"]
-        told = (f"mean {shown.removesuffix('_s').upper()} of the {found.requests} requests seen to their end "
-                f"{mean.predicted:.3g} s, observed {mean.observed:.3g} s")  # fmt: skip
+    told = None
+    if shown is not None:
+        mean, name = found.figures[shown]["mean"], shown.removesuffix("_s").upper()
+        figures = (("name", name), ("n", found.requests), ("predicted", mean.predicted), ("observed", mean.observed))
+        told = Statement("gate.mean", figures)
     if found.trust:
-        held = ", and requests held out from the fit are predicted" if found.held_out else ""
-        return f"Fidelity: the baseline is reproduced ({told}){held}: the comparison can be trusted on this traffic."
-    return (
-        f"Fidelity: NOT to be trusted ({told or 'nothing to compare'}): {'; '.join(found.why) or 'no figure compares'}."
-    )
+        held = "requests held out from the fit are predicted" if found.held_out else None
+        return said(Statement("gate.trusted", (("told", told), ("held", held))), lang)
+    why = found.why or ("no figure compares",)
+    return said(Statement("gate.untrusted", (("told", told or "nothing to compare"), ("why", why))), lang)

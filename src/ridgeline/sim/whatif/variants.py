@@ -10,6 +10,7 @@ from ridgeline.scenario.model import Scenario
 from ridgeline.sim.settings import SettingError, Settings, with_changes
 from ridgeline.sim.whatif.flags import own_name, shown
 
+UNASKED = "no rank asked for"
 MOST = 10_000
 """Variants beyond this are a mistake."""
 
@@ -27,7 +28,7 @@ class Variant:
         """``key=value`` of every change."""
         pairs = [shown(key, value, self.settings) for key, value in self.changes]
         told = [f"{key}={plain(value)}" for key, value in pairs]
-        return ", ".join([*told, *(["no rank asked for"] if self.unpin else [])]) or "base"
+        return ", ".join([*told, *([UNASKED] if self.unpin else [])]) or "base"
 
 
 def free(scenario: Scenario) -> Scenario:
