@@ -19,7 +19,7 @@ CAUSES: Final = (
             must("change", ">=", 1.2, of="step_s"),
             must("step_excess", "<", 1.25),
             # Batches also grow where requests merely stay longer for another reason: more must be asked of decode.
-            must("change", ">=", 1.12, of="decode_demand"),
+            must("change", ">=", 1.2, of="decode_demand"),
             # Prefill that takes longer holds steps up and fills batches as well: it must be known not to.
             must("prefill_excess", "<", 1.4),
         ),
@@ -92,7 +92,7 @@ CAUSES: Final = (
         required=(must("graph_lost", ">=", 0.5),),
         supporting=(helps("step_excess", ">=", 1.2), helps("change", ">=", 1.2, of="step_s")),
         twins=(Twin("decode.regression", must("graph_lost", ">=", 0.5)),),
-        explains=("decode.regression", "queue.arrival-overload", "queue.burst"),
+        explains=("decode.regression", "decode.batch-growth", "queue.arrival-overload", "queue.burst"),
         remedies=(
             Remedy(
                 "fix", "capture graphs up to the batch sizes in use", "--cuda-graph-max-bs", True, "memory for graphs"

@@ -62,6 +62,7 @@ CAUSES: Final = (
             "queue.running-cap",
             "memory.saturation",
             "decode.batch-growth",
+            "decode.regression",  # what prompts cost more also lies between the tokens of others
         ),
         comparative=True,
         remedies=(

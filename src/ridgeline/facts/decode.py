@@ -77,10 +77,13 @@ def step_excess(view: View) -> Fact:
     value = actual / expected
     if not now.batches.any() and not then.batches.any():
         # Two fits of averages part base and batch anyhow: one fit, and only where it has seen such batches, is surer.
+        times = now.step_s / then.gives_paced(now)
         near = now.running <= np.quantile(then.running, 0.95)
-        if int(near.sum()) >= 5:
-            value = float(np.median((now.step_s / then.gives(now))[near]))
-            actual = expected * value
+        seen = int(near.sum()) >= 5
+        value = float(np.median(times[near] if seen else times))
+        if not seen and value >= LIKELY:
+            return lacking("a baseline with batches of this size", "a longer --baseline", int(near.sum()))
+        actual = expected * value
         tokens = change(view, "seconds", what="tpot_s", q=0.1)
         if tokens.value is not None and tokens.n >= 10 and tokens.value < value:
             value, actual = tokens.value, expected * tokens.value

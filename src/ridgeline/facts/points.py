@@ -16,6 +16,7 @@ from weakref import WeakSet
 import duckdb
 
 from ridgeline.bundle.view import View
+from ridgeline.facts.asks import asks_of
 
 POINTS: Final = """
 CREATE TABLE points AS
@@ -160,77 +161,6 @@ moved AS (SELECT ord, sum(sum(step)) OVER (ORDER BY ord) AS waiting FROM steps G
 SELECT t.ord, t.ts, m.waiting, t.source, t.line FROM told t JOIN moved m USING (ord)
 """
 
-# A client's file and the server's own records are two rows of one request: where the server's are known, they count.
-# One that only the scheduler's own timing line tells of has no arrival: its line less what the scheduler had it for is
-# the latest it can be, good enough for a window and too late to say what came before the queue. The scheduler's stamps
-# and its two times say when it was done, so that the rest of the answer's time is the way back.
-ASKS: Final = """
-CREATE VIEW asks AS
-SELECT * REPLACE (
-    coalesce(received_ts, logged_ts - coalesce(queue_s, 0) - coalesce(forward_s, 0)) AS received_ts,
-    CASE WHEN received_ts IS NOT NULL THEN queued_ts END AS queued_ts,
-    coalesce(e2e_s, CASE WHEN received_ts IS NULL THEN queue_s + forward_s END) AS e2e_s,
-    coalesce(ttft_s, first_token_ts - received_ts, prefill_done_ts - received_ts) AS ttft_s,
-    coalesce(return_s, CASE WHEN queued_ts >= received_ts AND state = 'finished'
-        THEN greatest(received_ts + e2e_s - queued_ts - queue_s - forward_s, 0) END) AS return_s
-)
-FROM requests
-WHERE coalesce(role, '') NOT IN ('client', 'gateway')
-    OR NOT EXISTS (SELECT 1 FROM requests WHERE coalesce(role, '') NOT IN ('client', 'gateway'))
-"""
-
-# Where every server's record has its arrival, nothing is to be replaced, and Parquet can leave out what lies outside a
-# window: only a plain column has its bounds beside it.
-ARRIVALS: Final = """
-SELECT coalesce(bool_and(received_ts IS NOT NULL), FALSE)
-FROM requests
-WHERE coalesce(role, '') NOT IN ('client', 'gateway')
-"""
-ASKS_PLAIN: Final = """
-CREATE VIEW asks AS
-SELECT * REPLACE (
-    coalesce(ttft_s, first_token_ts - received_ts, prefill_done_ts - received_ts) AS ttft_s,
-    coalesce(return_s, CASE WHEN queued_ts >= received_ts AND state = 'finished'
-        THEN greatest(received_ts + e2e_s - queued_ts - queue_s - forward_s, 0) END) AS return_s
-)
-FROM requests WHERE coalesce(role, '') NOT IN ('client', 'gateway')
-"""
-
-# SGLang 0.5.3 has no stamps outside the scheduler, only how long it had a request: the rest of the answer's time lies
-# before or after. A client that saw the first token parts the two: what is late there and was no wait in the queue,
-# beyond what the quickest quarter needs for prefill, lay before.
-UNSTAMPED: Final = """
-SELECT count(*) FILTER (WHERE coalesce(role, '') NOT IN ('client', 'gateway') AND unaccounted_s IS NOT NULL) >= 20
-    AND count(*) FILTER (WHERE coalesce(role, '') NOT IN ('client', 'gateway')
-        AND (dispatched_ts IS NOT NULL OR prefill_done_ts IS NOT NULL OR ttft_s IS NOT NULL)) = 0
-    AND count(*) FILTER (WHERE role = 'client' AND ttft_s IS NOT NULL) >= 20
-FROM requests
-"""
-ASKS_UNSTAMPED: Final = """
-CREATE TABLE asks AS
-WITH seen AS (SELECT rid, any_value(ttft_s) AS seen_s FROM requests
-    WHERE role = 'client' AND ttft_s IS NOT NULL GROUP BY rid),
-joined AS (
-    SELECT r.*, s.seen_s FROM requests r LEFT JOIN seen s ON s.rid = coalesce(r.client_rid, r.rid)
-    WHERE coalesce(r.role, '') NOT IN ('client', 'gateway')
-),
-usual AS (SELECT quantile_cont(seen_s - queue_s, 0.25) AS prefill FROM joined),
-parted AS (
-    SELECT b.* EXCLUDE (seen_s), b.seen_s AS seen_s,
-        CASE WHEN b.unaccounted_s >= 0
-            THEN least(greatest(b.seen_s - b.queue_s - u.prefill, 0), b.unaccounted_s) END AS before_s
-    FROM joined b, usual u
-)
-SELECT * EXCLUDE (seen_s, before_s) REPLACE (
-    coalesce(received_ts, logged_ts - coalesce(queue_s, 0) - coalesce(forward_s, 0)) AS received_ts,
-    CASE WHEN queued_ts >= received_ts THEN queued_ts END AS queued_ts,
-    coalesce(e2e_s, CASE WHEN received_ts IS NULL THEN queue_s + forward_s END) AS e2e_s,
-    seen_s AS ttft_s, coalesce(pre_queue_s, before_s) AS pre_queue_s,
-    coalesce(return_s, CASE WHEN state = 'finished' THEN unaccounted_s - before_s END) AS return_s
-)
-FROM parted
-"""
-
 ALONE: Final = """
 SELECT (SELECT count(DISTINCT place) FROM lane) = 1
     -- SGLang names a rank only where there are several; vLLM numbers even its only engine.
@@ -258,10 +188,7 @@ def ready(view: View) -> View:
         try:
             cursor.execute(KNOWN)
         except duckdb.CatalogException:
-            unstamped = cursor.execute(UNSTAMPED).fetchall()[0][0]
-            plain = cursor.execute(ARRIVALS).fetchall()[0][0]
-            asks = ASKS_UNSTAMPED if unstamped else ASKS_PLAIN if plain else ASKS
-            for statement in (POINTS, LANE, TOTALS, asks):
+            for statement in (POINTS, LANE, TOTALS, asks_of(cursor)):
                 cursor.execute(statement)
         _MADE.add(view.con)
     return view

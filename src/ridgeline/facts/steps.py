@@ -68,6 +68,7 @@ ORDER BY r.ord
 """
 FEWEST: Final = 5  # fewer reports give no fit
 FARTHEST: Final = 2.5  # a curve is read at most about half so far beyond its figures
+LEAST_LEFT: Final = 0.05  # share of a step that prefilling leaves to decoding, at least
 STEPS_OF_A_REPORT: Final = 40  # SGLang's decode_log_interval unless set
 
 
@@ -103,6 +104,12 @@ class Steps:
     def gives(self, other: Steps) -> Floats:
         """What this fit gives for the work of other reports, seconds of a step."""
         return np.asarray(_features(other.running, other.held, other.prefilled, other.batches) @ self.costs, np.float64)
+
+    def gives_paced(self, other: Steps) -> Floats:
+        """The same where as many prompt tokens come in each second, not for each step: a longer step meets more."""
+        decode = _features(other.running, other.held, other.prefilled, other.batches)[:, :3] @ self.costs[:3]
+        share = self.costs[3] * other.prefilled / 1000 / other.step_s
+        return np.asarray(decode / np.maximum(1 - share, LEAST_LEFT), np.float64)
 
     @property
     def expected_s(self) -> Floats:

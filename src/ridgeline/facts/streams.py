@@ -25,7 +25,10 @@ WITH rows AS (
         AND ($since::DOUBLE IS NULL OR ts >= $since) AND ($until::DOUBLE IS NULL OR ts <= $until)
     WINDOW w AS (PARTITION BY place, class ORDER BY ord)
 ),
-still AS (SELECT * FROM rows WHERE running >= 1 AND before >= 1 AND gen_tps < 1.0 * running)
+-- Averages of ten seconds (vLLM's) in which prompts were computed: what ran may all have been at its first token.
+busy AS (SELECT source, line FROM batches WHERE kind = 'stats' AND input_tps > 0),
+still AS (SELECT * FROM rows WHERE running >= 1 AND before >= 1 AND gen_tps < 1.0 * running
+    AND (source, line) NOT IN (SELECT (source, line) FROM busy))
 SELECT (SELECT count(*) FROM rows WHERE running >= 1 AND before >= 1) AS n, count(*) AS hits,
     count(*) FILTER (WHERE tps_before < 1.0 * before) AS twice, min(gen_tps) AS tps, max(running) AS running,
     (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
