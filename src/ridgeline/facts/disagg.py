@@ -29,7 +29,7 @@ SELECT count(*) AS n, median(length) AS typical, max(length) AS peak, arg_min(le
     arg_max(length, ord) AS last, count(DISTINCT length) FILTER (WHERE length > 0) AS lengths,
     count(*) FILTER (WHERE length > 0
         AND coalesce(running, 0) <= 1) AS occupied, max(ts) - min(ts) AS span_s, median(usage) AS usage,
-    max(waiting) AS waiting,
+    max(waiting) AS waiting, median(running) AS running,
     (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
      FROM (SELECT source, min(line) AS a, max(line) AS b FROM known GROUP BY source)) AS cites
 FROM known
@@ -39,7 +39,7 @@ FROM known
 def pd_queue(view: View, queue: str) -> Fact:
     """Median length of one PD queue: bootstrap, inflight (prefill); prealloc, transfer, retracted (decode)."""
     row = ready(view).one(QUEUES, {**bounds(view), "queue": queue})
-    n, typical, peak, first, last, _lengths, _occupied, span_s, usage, waiting, cites = row
+    n, typical, peak, first, last, _lengths, _occupied, span_s, usage, waiting, running, cites = row
     if not n:
         return lacking(f"the {queue} queue", HOW_PD)
     return found(
@@ -55,6 +55,7 @@ def pd_queue(view: View, queue: str) -> Fact:
         span_s=rounded(span_s),
         usage=rounded(usage),
         waiting=waiting,
+        running=rounded(running),
     )
 
 
@@ -133,7 +134,10 @@ WITH rows AS (
 ),
 meant AS (SELECT * FROM rows WHERE NOT contains(said, 'Aborted by')),
 slow AS (SELECT * FROM meant WHERE contains(lower(said), 'timeout') OR contains(lower(said), 'timed out'))
-SELECT (SELECT count(*) FROM rows) AS n, (SELECT count(*) FROM meant) AS failed, count(*) AS timed_out,
+-- One request's failure is printed by several ranks and parts of the engine: requests count, where lines name them.
+SELECT (SELECT count(*) FROM rows) AS n,
+    (SELECT coalesce(nullif(count(DISTINCT coalesce(rid, room::VARCHAR)), 0), count(*)) FROM meant) AS failed,
+    coalesce(nullif(count(DISTINCT coalesce(rid, room::VARCHAR)), 0), count(*)) AS timed_out,
     (SELECT count(*) FROM events) + (SELECT count(*) FROM sources WHERE kind = 'log') AS watched,
     (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
      FROM (SELECT source, min(line) AS a, max(line) AS b FROM rows GROUP BY source)) AS cites
@@ -294,7 +298,8 @@ def entry_wait_s(view: View) -> Fact:
 
 
 def handshake_stuck(view: View) -> Fact:
-    """Whether the handshake itself fails: timeouts in Bootstrapping, or a bootstrap queue past which only probes get.
+    """Whether the handshake itself fails: timeouts in Bootstrapping, a bootstrap server out of reach while handshakes
+    fail, or a bootstrap queue past which only probes get.
 
     A wait that is the same for every request, whatever the load, is a slow handshake. A queue past which real prompts
     still flow is no handshake fault: decode hands out its KV slowly.
@@ -302,6 +307,9 @@ def handshake_stuck(view: View) -> Fact:
     timeouts = kvpoll_timeouts(view, "Bootstrapping")
     if timeouts.value:
         return restated(timeouts, True, "", "handshake.timeout")
+    mute = event_count(view, "peer-unreachable")
+    if mute.value and event_count(view, "bootstrap-failed,handshake-failed").value:
+        return restated(mute, True, "", "handshake.unreachable")
     wait = entry_wait_s(view)
     if wait.value and dict(wait.statement.figures)["steady"] >= 0.85:
         line = dict(pd_queue(view, "bootstrap").statement.figures)
@@ -340,6 +348,8 @@ def settings_clash(view: View) -> Fact:
     if early.value:
         told = dict(early.statement.figures)
         late, lease = told["late_s"], told["lease_s"]
-        proven = (late is not None and late > (lease or 0)) or early.value >= 2
-        return restated(early, bool(proven), "", "clash.lease")
+        if late is None:  # given up and never asked for again: decode may have died, been slow, or its client gone
+            how = "decode's log of the same requests"
+            return lacking("whether decode still read what was given up", how, early.n)
+        return restated(early, bool(late > (lease or 0)), "", "clash.lease")
     return said if said.value is None else restated(said, False, "", "clash.none")

@@ -6,6 +6,7 @@ from typing import Final
 
 from ridgeline.bundle.view import View
 from ridgeline.facts.backlog import queued
+from ridgeline.facts.disagg import decode_usage, pd_queue
 from ridgeline.facts.make import restated
 from ridgeline.facts.memory import pool_too_small, retractions_per_min
 from ridgeline.facts.queue import pool_full, waiting_share
@@ -14,6 +15,8 @@ from ridgeline.model.fact import Fact
 
 STOOD: Final = 0.05  # of the time somebody waits
 PART: Final = 0.3  # of the slower starts' TTFT is wait
+PILED: Final = 4  # requests before their transfer
+FULL: Final = 0.9  # of decode's pool
 FELT_S: Final = 1.0  # what one request in twenty waits
 
 
@@ -21,10 +24,17 @@ def pool_queue(view: View) -> Fact:
     """Whether requests wait, in a way that users feel, for room in the pool.
 
     A pool that is full only at times holds up those that come then: where a queue stands only beside a full pool, a
-    third of the slower starts' time is wait and one request in twenty waits a second, they do.
+    third of the slower starts' time is wait and one request in twenty waits a second, they do. On a decode server they
+    stand in its preallocation queue.
     """
     stands = queued(view)
-    if stands.value is not False:
+    if stands.value:
+        return stands
+    apart, used = pd_queue(view, "prealloc"), decode_usage(view)
+    if (apart.value or 0) >= PILED and (used.value or 0) >= FULL:
+        running = dict(apart.statement.figures)["running"]
+        return restated(apart, True, "", "pool_queue.prealloc", waiting=apart.value, busy=running)
+    if stands.value is None:
         return stands
     full, stood = pool_full(view), waiting_share(view)
     share, wait = slice_share(view, "queue"), seconds(view, "queue_s", 0.95)

@@ -78,6 +78,32 @@ def queue_pressure(view: View) -> Fact:
     )
 
 
+STANDING: Final = """
+WITH rows AS (
+    SELECT * FROM lane
+    WHERE waiting IS NOT NULL AND busy IS NOT NULL
+        AND ($since::DOUBLE IS NULL OR ts >= $since) AND ($until::DOUBLE IS NULL OR ts <= $until)
+),
+places AS (
+    SELECT count(*) AS n, min(waiting) AS waiting, median(busy) AS busy, max(busy) - min(busy) AS moved FROM rows
+    GROUP BY place
+)
+SELECT sum(n)::BIGINT AS n, count(*) FILTER (WHERE n >= 5) AS places,
+    count(*) FILTER (WHERE n >= 5 AND waiting > 0 AND moved <= 0.05 * busy) AS standing, median(busy) AS busy,
+    (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
+     FROM (SELECT source, min(line) AS a, max(line) AS b FROM rows GROUP BY source)) AS cites
+FROM places
+"""
+
+
+def standing_queue(view: View) -> Fact:
+    """Share of ranks and replicas on which somebody waits at every load point while the running count stands still."""
+    n, places, standing, running, cites = ready(view).one(STANDING, bounds(view))
+    if not places:
+        return lacking("waiting and running requests", HOW_QUEUE, n or 0)
+    return found(view, standing / places, "share", n, cites, places=places, standing=standing, running=rounded(running))
+
+
 MOTION: Final = """
 WITH rows AS (
     SELECT ord, ts, waiting, source, line FROM totals
@@ -201,8 +227,8 @@ def slack_share(view: View, usage_below: float = 0.9) -> Fact:
 
 FULL: Final = """
 WITH rows AS (
-    SELECT * FROM lane
-    WHERE waiting > 0 AND usage IS NOT NULL
+    SELECT * FROM lane -- on a decode server those that wait for room stand in a queue of their own
+    WHERE (waiting > 0 OR prealloc > 0 OR retracted > 0) AND usage IS NOT NULL
         AND ($since::DOUBLE IS NULL OR ts >= $since) AND ($until::DOUBLE IS NULL OR ts <= $until)
 )
 SELECT count(*) AS n, median(usage) AS usage, max(usage) AS peak, count(*) FILTER (WHERE usage >= 0.9) AS full_rows,

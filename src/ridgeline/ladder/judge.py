@@ -67,6 +67,11 @@ class Judgement:
         required = [h.answer for h in self.heard if h.part == "required"]
         return not self.against and True in required and None in required
 
+    @property
+    def shown(self) -> bool:
+        """Whether a required sign is true and nothing excludes it."""
+        return not self.against and any(h.answer is True for h in self.heard if h.part == "required")
+
     def facts(self, *parts: str) -> tuple[Fact, ...]:
         """Facts of the signs of these parts that speak for the cause."""
         return tuple(h.fact for h in self.heard if h.part in parts and h.for_it)

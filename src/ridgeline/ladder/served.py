@@ -21,6 +21,8 @@ SELECT count(*) FILTER (WHERE engine = 'vllm') AS vllm, count(*) FILTER (WHERE e
     -- Of the two, only vLLM's lines carry no year (SIGNALS §15.2).
     (SELECT count(*) FROM sources
      WHERE kind = 'log' AND contains(array_to_string(notes, ' '), 'carry no year')) AS yearless,
+    (SELECT count(*) FROM events WHERE attrs ->> 'what' IN
+        ('Prefill bootstrap', 'Prefill transfer', 'Decode handshake', 'Decode transfer')) AS worded, -- SGLang's words
     min(version) FILTER (WHERE engine = 'sglang') AS version
 FROM servers
 """
@@ -41,8 +43,8 @@ class Served:
 
 def served(view: View) -> Served:
     """The engine of the servers in the evidence; where none is named, by metric names and by the kind of log lines."""
-    vllm, sglang, stats, steps, exposed, exposed_sglang, yearless, version = view.one(ENGINES)
-    unnamed = not sglang and not steps and not exposed_sglang
+    vllm, sglang, stats, steps, exposed, exposed_sglang, yearless, worded, version = view.one(ENGINES)
+    unnamed = not sglang and not steps and not exposed_sglang and not worded
     other = vllm > sglang or (unnamed and bool(stats or exposed or yearless))
     return Served("vllm" if other else "sglang", None if other else version)
 

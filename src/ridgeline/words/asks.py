@@ -36,7 +36,7 @@ COVERS: Final[tuple[tuple[str, str], ...]] = (
     ("histograms", r"\S+ (in histograms|observed between two scrapes)"),
     ("pair", r"the (\w+ queue|motion of the \w+ queue)|both sides of the pair|the decode server's pool usage"),
     ("pair", r"bootstrap and allocation waits of requests|prefill lines of the prefill server"),
-    ("pair", r"the queues of a prefill and a decode side"),
+    ("pair", r"the queues of a prefill and a decode side|whether decode still read what was given up"),
     ("transfers", r"transfer speeds (of requests|over time)"),
     ("parameters", r"max_new_tokens (beside real output lengths|of requests and the pool's size)|sampling parameters"),
     ("in-flight", r"every request in flight with its lengths"),

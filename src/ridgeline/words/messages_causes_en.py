@@ -92,8 +92,8 @@ CAUSES: Final[dict[str, str]] = {
     ),
     "cause.decode.token-stall": "Requests stay in the batch and get no tokens for seconds at a time.",
     "cause.memory.saturation": (
-        "The pool is {usage_when_queued__usage:.0%} full[[ ({usage_when_queued__which})]] while {pool_queue__waiting:#request} wait beside "
-        "{pool_queue__busy:.3g} running."
+        "The pool is {usage_when_queued__usage:.0%} full[[ ({usage_when_queued__which})]] while "
+        "{pool_queue__waiting:#request} wait beside {pool_queue__busy:.3g} running."
     ),
     "cause.memory.retraction-storm": (
         "{retractions__requests:#request was|requests were} put back (retracted, or preempted in vLLM's word) and "
@@ -169,7 +169,7 @@ CAUSES: Final[dict[str, str]] = {
     "cause.disagg.bootstrap": (
         "Requests wait for a handshake that does not come[[ ({handshake_stuck__state} for "
         "{handshake_stuck__waited} s, then given up)]][[ (bootstrap queue {handshake_stuck__first:.3g} to "
-        "{handshake_stuck__last:.3g})]]."
+        "{handshake_stuck__last:.3g})]][[: {handshake_stuck__text}]]."
     ),
     "cause.disagg.prealloc": (
         "Requests pile up for decode's KV: {prealloc_backlog__queue} queue up to {prealloc_backlog__peak:.3g}[[, "

@@ -84,8 +84,8 @@ CAUSES: Final[dict[str, str]] = {
     ),
     "cause.decode.token-stall": "请求留在 batch 中，却每次都有数秒得不到 token。",
     "cause.memory.saturation": (
-        "KV 池使用率 {usage_when_queued__usage:.0%}[[（{usage_when_queued__which}）]]，{pool_queue__waiting} 个请求在排队，"
-        "{pool_queue__busy:.3g} 个在运行。"
+        "KV 池使用率 {usage_when_queued__usage:.0%}[[（{usage_when_queued__which}）]]，"
+        "{pool_queue__waiting} 个请求在排队，{pool_queue__busy:.3g} 个在运行。"
     ),
     "cause.memory.retraction-storm": (
         "{retractions__requests} 个请求被放回队列（retract，vLLM 称为抢占）并重新计算"
@@ -156,7 +156,8 @@ CAUSES: Final[dict[str, str]] = {
     "cause.routing.stale-load": "放置所依据的负载数据已过时 {snapshot_age_s__age:.3g} s。",
     "cause.disagg.bootstrap": (
         "请求在等待一直没有到来的握手[[（在 {handshake_stuck__state} 状态等了 {handshake_stuck__waited} s，随后放弃）]]"
-        "[[（bootstrap 队列从 {handshake_stuck__first:.3g} 到 {handshake_stuck__last:.3g}）]]。"
+        "[[（bootstrap 队列从 {handshake_stuck__first:.3g} 到 {handshake_stuck__last:.3g}）]]"
+        "[[：{handshake_stuck__text}]]。"
     ),
     "cause.disagg.prealloc": (
         "请求积压，等待 decode 侧的 KV：{prealloc_backlog__queue} 队列最多 {prealloc_backlog__peak:.3g} 个"

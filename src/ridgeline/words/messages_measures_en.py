@@ -12,6 +12,7 @@ MEASURES: Final[dict[str, str]] = {
         "{waiting:#request} wait beside {busy:.3g} running (medians of the {queued} of {n} load points with a queue)"
     ),
     "queue_pressure.none": "nobody waited at any of {n:#load point}",
+    "pool_queue.prealloc": "{waiting:.3g} wait on the decode server for room in its pool ({busy:.3g} run)",
     "pool_queue.felt": (
         "one request in twenty waits {seconds:.3g} s or more while the pool is full; waiting is {share:.0%} of the "
         "slower starts' TTFT"

@@ -29,8 +29,9 @@ MEMORY: Final[dict[str, str]] = {
     "c0.retraction": "{times} retractions: requests were put back and computed anew, nothing ran out",
     "c0.preemption": "{times} preemptions: requests were put back and computed anew, nothing ran out",
     "c1.sglang": (
-        "the pool is {usage:.0%} full[[, by {which}]] (median; {first:.0%} at first, {last:.0%} at the end, {peak:.0%} at most)[[ of "
-        "{pool:.6g} tokens]]; SGLang's token usage counts what requests lock, never cache that can be evicted"
+        "the pool is {usage:.0%} full[[, by {which}]] (median; {first:.0%} at first, {last:.0%} at the end, {peak:.0%} "
+        "at most)[[ of {pool:.6g} tokens]]; SGLang's token usage counts what requests lock, never cache that can be "
+        "evicted"
     ),
     "c1.vllm": (
         "the pool is {usage:.0%} full (median; {first:.0%} at first, {last:.0%} at the end, {peak:.0%} at most)[[ of "

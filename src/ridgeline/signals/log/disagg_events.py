@@ -31,6 +31,7 @@ TIMEOUT: Final = re.compile(
     r"Request (?P<room>\d+) timed out after (?P<value>\d+(?:\.\d+)?)s in KVPoll\.(?P<state>\w+)"
 )
 ABORTED: Final = re.compile(r"Aborted by (?:AbortReq|decode-side abort notification)")
+MIXED_UP: Final = re.compile(r"follow_bootstrap_room conflict|Context corruption detected|KV checksum mismatch")
 PEER: Final = re.compile(r"bootstrap_addr: (?P<peer>[\w.:\[\]-]+)")
 RULES: Final = (
     Rule(
@@ -184,6 +185,8 @@ def _failures(lines: LogLines, reading: Reading) -> Parsed:
             groups |= {"value": timeout["value"], "room": groups["room"] or timeout["room"]}
         elif aborted:
             kind, severity, attrs["by"] = "abort", "info", "client"
+        elif MIXED_UP.search(reason):
+            kind = "room-mismatch"
         elif "healthy before" in reason or "might be dead" in reason:
             attrs["peer_lost"] = True
         if peer:

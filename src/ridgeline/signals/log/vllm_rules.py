@@ -82,6 +82,13 @@ RULES: Final[tuple[Rule, ...]] = (
     ),
     Rule(
         "transfer-failed",
+        "pulling kv_caches for ",
+        r"kv_caches for \['?" + _RID + r"'?[\],].{0,400}? failed(?:: (?P<why>[^\n]{1,80}))?",
+        "error",
+        {"backend": "mooncake", "side": "decode"},
+    ),
+    Rule(
+        "transfer-failed",
         "Mooncake transfer failed",
         r"Mooncake transfer failed(?: for request " + _RID + r")?",
         "error",
