@@ -21,6 +21,7 @@ from ridgeline.facts.requests import reserve_ratio, seconds, slice_share
 from ridgeline.model.fact import Fact
 
 SELDOM: Final = 0.1  # share of the time with a queue: a server that is asked for too much has one nearly always
+OUTSIDE: Final = 0.4  # of the slower requests' whole time
 RUSH_S: Final = 120.0  # what came and went within two minutes is a burst
 
 BACKLOG: Final = """
@@ -92,9 +93,12 @@ def burst_felt(view: View) -> Fact:
     """Whether a queue that came and went was more than a blip: a twentieth of the time, or waits of two seconds.
 
     Who came in the rush itself feels it where the typical one of them starts half a second late, three times as late
-    as the others. More than 60 % of the time is no burst.
+    as the others. More than 60 % of the time is no burst. Where most of the slower requests' time was spent outside of
+    the scheduler, who holds them there and lets them go together makes the queue.
     """
-    stood, wait = waiting_share(view), seconds(view, "queue_s", 0.99)
+    stood, wait, outside = waiting_share(view), seconds(view, "queue_s", 0.99), slice_share(view, "unaccounted")
+    if outside.value is not None and outside.value >= OUTSIDE:
+        return restated(outside, False, "", "slice_share")
     if stood.value is None or stood.value > 0.6:
         return stood if stood.value is None else restated(stood, False, "", "waiting_share")
     rush = rush_felt(view)

@@ -44,6 +44,8 @@ SELECT count(*) AS n, count(*) FILTER (WHERE seen >= running AND unknown = 0) AS
 FROM held
 """
 PLACES: Final = "SELECT count(DISTINCT place) FROM points WHERE class = 'steps'"
+# A decode side of a pair holds KV of requests that are still on their way to it: they hold, and do not run.
+PAIRED: Final = "SELECT count(*) FROM points WHERE role = 'decode'"
 
 
 def unowned_share(view: View) -> Fact:
@@ -52,7 +54,7 @@ def unowned_share(view: View) -> Fact:
     Needs each request of one rank and its lengths; where more run than are seen it cannot tell.
     """
     pool, places = pool_tokens(view), ready(view).one(PLACES)[0]
-    if not pool.value or places != 1:
+    if not pool.value or places != 1 or ready(view).one(PAIRED)[0]:
         return lacking("the pool's size and decode lines of one rank", "the server log with its start-up line")
     n, told, unowned, tokens, could, cites = view.one(UNOWNED, {**bounds(view), "sampled": SAMPLED})
     if n < 10 or told < TOLD * n or unowned is None:
@@ -97,6 +99,8 @@ def leaked(view: View) -> Fact:
     seen = dict(unowned.statement.figures)
     # Requests that could fill the pool themselves leave nothing to be beyond them.
     blind = unowned.value is None or (seen["could"] or 0) >= seen["pool"]
+    if blind and ready(view).one(PAIRED)[0]:
+        return idle
     if blind and (each := change(view, "tokens_per_running")).value is not None:
         prompts, answers = change(view, "prompt_tokens"), change(view, "output_tokens")
         same = prompts.value is not None and max(prompts.value, answers.value or 1.0) <= GREW

@@ -25,7 +25,8 @@ MOST: int = 3  # more findings than this is a list of everything, not an answer
 def ordered(judged: Sequence[Judgement], asked: Asked) -> list[Judgement]:
     """Causes that hold, best first: nothing that another one explains, then confidence, the symptom, score."""
     holding = [j for j in judged if j.holds and asked.allows(j.cause)]
-    explained = {e for j in holding for e in j.cause.explains}
+    by = {j.cause.id: j for j in holding}
+    explained = {e for j in holding for e in j.cause.explains if not _stronger(by.get(e), j)}
     # A consequence may be surer than its cause is; it comes no earlier for that, unless the cause is a mere guess.
     ceiling: dict[str, int] = {}
     for j in holding:
@@ -45,6 +46,13 @@ def ordered(judged: Sequence[Judgement], asked: Asked) -> list[Judgement]:
             place[j.cause.id],
         ),
     )
+
+
+def _stronger(other: Judgement | None, j: Judgement) -> bool:
+    """Whether of two causes that explain each other the other stands as well: no circle takes both away."""
+    if other is None or j.cause.id not in other.cause.explains:
+        return False
+    return (LEVELS.index(other.confidence), other.score) >= (LEVELS.index(j.confidence), j.score)
 
 
 def sure(j: Judgement) -> bool:

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Final
 
 from ridgeline.causes.sign import HINT
 from ridgeline.ladder.judge import Judgement
+
+TELLING: Final = frozenset({"change", "uneven_queues"})
 
 
 def weighed(judged: Sequence[Judgement]) -> tuple[Judgement, ...]:
@@ -44,13 +47,14 @@ def _speaks(r: Judgement) -> bool:
 def _unheard(j: Judgement, r: Judgement) -> bool:
     """Whether what is unknown of the rival would rule the finding out, or would make it the rival's consequence.
 
-    The latter needs a change that the rival requires, that is measured, and that the finding says nothing of.
+    The latter needs a change, or queues uneven from moment to moment, that the rival requires, that is measured, and
+    that the finding says nothing of.
     """
     own = {(h.sign.measure, h.sign.args) for h in j.heard if h.part == "required"}
     told = {
         (h.sign.measure, h.sign.args)
         for h in r.heard
-        if h.part == "required" and h.answer is True and h.sign.measure == "change"
+        if h.part == "required" and h.answer is True and h.sign.measure in TELLING
     }
     if j.cause.id in r.cause.explains and told - own:
         return True
