@@ -270,7 +270,7 @@ def kinds() -> list[str]:
 def decided() -> list[str]:
     from decide import table
 
-    return table(range(1, 4))
+    return table(range(1, 3))
 
 
 SECTIONS = {"halves": halves, "pairs": pairs, "kinds": kinds, "less": less, "gate": gate, "decide": decided}

@@ -124,6 +124,7 @@ def decided(
     from ridgeline.model.errors import InputError
     from ridgeline.scenario.model import ScenarioError
     from ridgeline.sim.settings import SettingError
+    from ridgeline.sim.whatif.before import seen_between
     from ridgeline.sim.whatif.decide import decide as run
     from ridgeline.sim.whatif.decide import no_setting, no_traffic
     from ridgeline.sim.whatif.ground import basis_of
@@ -134,7 +135,8 @@ def decided(
         return None
     first = found.findings[0]
     if first.cause not in TRIES:
-        return no_setting(first.cause, first.route)
+        return no_setting(first.cause, first.route, tuple(dict.fromkeys(r.action for r in first.remedies
+                          if r.kind != "prevent")))  # fmt: skip
     window, good = (None if w is None else (w.from_ts, w.to_ts) for w in (found.incident, found.baseline))
     remedies = [r.flag for r in first.remedies if r.flag is not None]
     tell = None if quiet else lambda text: print(f"{phrase(text, lang)} …", file=sys.stderr, flush=True)
@@ -142,7 +144,8 @@ def decided(
         basis = basis_of(view, True, tell, floors)
         with counting(quiet) as on_done:
             return run(basis, first.cause, first.route, window, good, limits=limits, remedies=remedies,
-                       repeats=repeat, seed=seed, jobs=jobs, on_done=on_done)  # fmt: skip
+                       seen=seen_between(view, good), repeats=repeat, seed=seed, jobs=jobs,
+                       on_done=on_done)  # fmt: skip
     except (InputError, ScenarioError, SettingError) as error:
         return no_traffic(first.cause, str(error))
 

@@ -36,9 +36,11 @@ class Asked:
 
 
 def collect(
-    servers: list[Row], clients: list[Row], context: int | None, engine: str | None, notes: list[str]
-) -> list[Asked]:
-    """Every request that put work on the engine."""
+    servers: list[Row], clients: list[Row], context: int | None, engine: str | None, notes: list[str],
+    refused: bool = False,
+) -> list[Asked]:  # fmt: skip
+    """Every request that put work on the engine; with ``refused`` also those that a full queue turned away at the
+    door, as they would have been served."""
     by_id: dict[str, Row] = {}
     for row in clients:
         for key in (row["client_rid"], row["rid"]):
@@ -58,10 +60,11 @@ def collect(
             seen.add(client["request"])
             if row["choice"] is not None:
                 parts[client["rid"]] = parts.get(client["rid"], 0) + 1
-        if refused_at_the_door(row):
+        at_the_door = refused_at_the_door(row)
+        if at_the_door and not refused:
             turned_away += 1
             continue
-        one = request_of(row, client, sizes)
+        one = as_served(row, client, sizes) if at_the_door else request_of(row, client, sizes)
         if one is None:
             unknown += 1
             continue
@@ -147,7 +150,7 @@ def request_of(row: Row, client: Row | None, sizes: Sizes) -> Asked | None:
         chars = next((r["prompt_chars"] for r in both if r["prompt_chars"]), None)
         prompt = max(1, round(chars * rate)) if chars else None
     arrival = float(row["received_ts"])
-    guessed = prompt is None and row["state"] in ("received", "unfinished") and not row["probe"]
+    guessed = prompt is None and row["state"] in ("received", "unfinished", "rejected") and not row["probe"]
     if guessed:
         prompt = sizes.prompts.get(row["max_new_tokens"], sizes.prompts.get(None))
     if prompt is None or prompt > MOST_TOKENS or not math.isfinite(arrival):
@@ -176,6 +179,14 @@ def request_of(row: Row, client: Row | None, sizes: Sizes) -> Asked | None:
         str(row["rid"]), arrival, int(prompt), between(output), between(max(limit, output)), cancel,
         measured=finished and not row["probe"], row=row, client=client, part=part, guessed=guessed,
     )  # fmt: skip
+
+
+def as_served(row: Row, client: Row | None, sizes: Sizes) -> Asked | None:
+    """A request that a full queue turned away, as it would have been served: nobody took it back, and its answer would
+    have been as long as usual."""
+    one = request_of({**row, "completion_tokens": None, "finished_ts": None}, client and {**client, "completion_tokens":
+                     None, "finished_ts": None}, sizes)  # fmt: skip
+    return one and replace(one, output=min(one.output, sizes.output), cancel_ts=None, row=row, client=client)
 
 
 def between(tokens: int) -> int:

@@ -47,12 +47,15 @@ FEWEST_SINCE_BOOT: Final = 40
 """Requests that a server's last life must have taken to be looked at alone."""
 
 
-def traffic_of(view: View, whole: bool = False, side: str = "decode", infer: bool = False) -> Traffic:
+def traffic_of(
+    view: View, whole: bool = False, side: str = "decode", infer: bool = False, refused: bool = False
+) -> Traffic:
     """The traffic of the busiest server that the view shows, or of all its servers together (``whole``).
 
     Of a server that was restarted, the last life. ``side``: which requests stand for a disaggregated service.
     ``infer``: where nothing better is known, take which prompts share a prefix from their routing keys and hits: a
-    what-if on the cache needs to know, while a fit is better off with the hits themselves.
+    what-if on the cache needs to know, while a fit is better off with the hits themselves. ``refused``: with those that
+    a full queue turned away, as they would have been served (never measured).
 
     Raises:
         InputError: no request has both an arrival and lengths.
@@ -77,7 +80,7 @@ def traffic_of(view: View, whole: bool = False, side: str = "decode", infer: boo
     if side == "decode":
         servers = with_prefill(servers, everyone)
     context, engine = view.one(CONTEXT_SQL)
-    asked = collect(servers, clients, context, engine, notes)
+    asked = collect(servers, clients, context, engine, notes, refused)
     if not asked:
         raise InputError("no request has an arrival, a prompt length and an output length: nothing to simulate")
     asked.sort(key=lambda a: (a.arrival_ts, a.rid))

@@ -10,7 +10,7 @@ DECIDE: Final[dict[str, str]] = {
     "decide.nothing": "Decision: nothing to decide.",
     "decide.healthy": "Nothing is wrong: leave production alone.",
     "decide.unknown": "The cause is not known: nothing to decide yet.",
-    "decide.no-setting": "No setting can mend {cause}: {why:phrase}.",
+    "decide.no-setting": "No setting can mend {cause}: {why:phrase}.[[ What can be done: {instead:join; }.]]",
     "decide.no-traffic": "Nothing can be simulated for {cause}: {reason:phrase}.",
     "decide.unseen": (
         "What a change would gain for {cause} cannot be simulated: which prompts share a prefix is not in the "
@@ -47,6 +47,7 @@ DECIDE: Final[dict[str, str]] = {
     "gain.goodput": (
         "{after:.1%} of the requests within the limits instead of {before:.1%}[[ ({low:+.1%} to {high:+.1%})]]"
     ),
+    "gain.share": "{figure:phrase} {before:.1%} → {after:.1%}[[ ({low:+.1%} to {high:+.1%})]]",
     "gain.time": (
         "{figure:phrase} {before:.3g} s → {after:.3g} s[[ ({share:+.0%})]]"
         "[[ ({surely:+.0%}, 95 % interval {low:+.0%} to {high:+.0%})]]"

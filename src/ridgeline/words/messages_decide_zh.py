@@ -10,7 +10,7 @@ DECIDE: Final[dict[str, str]] = {
     "decide.nothing": "决策：没有需要决定的。",
     "decide.healthy": "没有问题：不要动生产环境。",
     "decide.unknown": "原因未知：尚无可决定的。",
-    "decide.no-setting": "没有设置能解决 {cause}：{why:phrase}。",
+    "decide.no-setting": "没有设置能解决 {cause}：{why:phrase}。[[可以做的：{instead:join；}。]]",
     "decide.no-traffic": "{cause} 无法模拟：{reason:phrase}。",
     "decide.unseen": (
         "无法模拟改动对 {cause} 的收益：证据中看不出哪些 prompt 共享前缀；请求 dump、请求日志中的 prompt 或每个请求的"
@@ -39,6 +39,7 @@ DECIDE: Final[dict[str, str]] = {
     "decide.near": "{n} 个中最好的 {name:phrase} 为 {gain}",
     "gain.none": "没有数字",
     "gain.goodput": "{after:.1%} 的请求在限值内，原为 {before:.1%}[[（{low:+.1%} 至 {high:+.1%}）]]",
+    "gain.share": "{figure:phrase} {before:.1%} → {after:.1%}[[（{low:+.1%} 至 {high:+.1%}）]]",
     "gain.time": (
         "{figure:phrase} {before:.3g} s → {after:.3g} s[[（{share:+.0%}）]]"
         "[[（{surely:+.0%}，95 % 区间 {low:+.0%} 至 {high:+.0%}）]]"

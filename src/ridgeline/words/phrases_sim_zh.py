@@ -55,6 +55,8 @@ RISKS: Final[dict[str, str]] = {
     "none known": "未知风险",
     "decode retracts where outputs run long": "输出很长时 decode 会 retract",
     "the other side gets fewer servers": "另一侧的服务变少",
+    "the burst is over: worth it where such bursts come again": "突发已经过去：只有这样的突发会再来时才值得",
+    "long requests may meet on one rank": "长请求可能落在同一个 rank 上",
 }  # fmt: skip
 
 TYPED: Final[dict[str, str]] = {
@@ -93,6 +95,7 @@ TIMES: Final[dict[str, str]] = {
        for name, said in STATISTICS.items()},
     "mean": "均值",
     "the figure it hurts": "受影响的指标",
+    "requests without an answer": "没有得到回答的请求",
     "time per token": "TPOT",
     "time per output token": "TPOT",
     "queue time": "排队时间",
@@ -113,6 +116,7 @@ TRUST: Final[dict[str, str]] = {
         "缓存 token：预测 {guess}，观测 {seen}；证据中看不出哪些 prompt 共享前缀，或缓存另有机制",
     "retractions: predicted {guess}, observed {seen}; the pool's size or max_new_tokens may be other than read":
         "retract：预测 {guess}，观测 {seen}；KV 池大小或 max_new_tokens 可能与读到的不同",
+    "refused requests: predicted {guess}, observed {seen}": "被拒绝的请求：预测 {guess}，观测 {seen}",
     "requests of a rank: off by {share} of all requests; the balancing method may be other than read":
         "某 rank 的请求数偏差为全部请求的 {share}；均衡方法可能与读到的不同",
     "held out: {reason}": "留出部分：{reason}",
@@ -126,6 +130,9 @@ TRUST: Final[dict[str, str]] = {
 }  # fmt: skip
 
 WARNINGS: Final[dict[str, str]] = {
+    "the incident is reproduced with {times} times the configured reserve: the decode side holds back about {held} "
+    "tokens for each request, and not {tokens}":
+        "把配置的预留放大到 {times} 倍才能复现该事故：decode 侧为每个请求预留约 {held} token，而不是 {tokens}",
     "request {at} has a prompt of {tokens} tokens, more than the KV pool of {pool} tokens can ever hold "
     "(max_total_num_tokens; {n} such requests)":
         "第 {at} 个请求的 prompt 有 {tokens} token，KV 池（{pool} token）永远放不下（max_total_num_tokens；"

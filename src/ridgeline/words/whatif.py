@@ -8,7 +8,7 @@ In `TRIES` a value is literal, or relative to the present one: ``x2`` (times), `
 only where the setting is still ``none``. One `Try` is one combination; of those of a cause each is tried alone.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 Price = Literal["client", "gateway", "flag", "memory", "server"]
@@ -43,7 +43,8 @@ _SERVERS: Final = tuple(
     Try((("workers", n), ("router", "?power_of_two")), "server", "cost of another server") for n in ("+1", "x2", "x3")
 )
 _MANY: Final = tuple(
-    Try((("workers", n), ("router", "?power_of_two")), "server", "cost of another server") for n in ("x4", "x6")
+    Try((("workers", n), ("router", "?power_of_two")), "server", "cost of another server")
+    for n in ("x4", "x6", "x9", "x12")
 )
 _POOL: Final = _each("max_total_num_tokens", "x1.25", "x1.5", "x2", price="memory",
                      risk="the pool must fit beside weights and activations, else CUDA OOM at start")  # fmt: skip
@@ -68,10 +69,19 @@ _FREE: Final = (
 _RESERVE: Final = _each("schedule_conservativeness", "0.6", "0.3", "0.1", risk="retractions where outputs run long")
 _CAREFUL: Final = _each("schedule_conservativeness", "1.0", "1.3", "2.0", risk="fewer requests run at once")
 
+LIFTS: Final = (
+    *_each("max_running_requests", "x2", "x4", risk="larger batches: each token takes longer"),
+    *_each("max_total_num_tokens", "x1.5", "x2", price="memory",
+           risk="the pool must fit beside weights and activations, else CUDA OOM at start"),
+)  # fmt: skip
+"""What is tried beside the best change below the price of a server where that alone does not mend: the next limit that
+traffic meets once the first is gone."""
+
 # Cause → what to try, cheapest first within a cause.
 TRIES: Final[dict[str, tuple[Try, ...]]] = {
     "queue.arrival-overload": (*_CHUNK, *_MIXED, *_SERVERS),
-    "queue.burst": (*_CAP, *_CHUNK, *_SERVERS),
+    "queue.burst": tuple(replace(one, risk=f"{one.risk}; the burst is over: worth it where such bursts come again")
+                         for one in (*_CAP, *_CHUNK, *_SERVERS)),
     "queue.running-cap": (*_CAP, *_SERVERS),
     "queue.over-reservation": (*_RESERVE, *_each("clip_max_new_tokens", "1024", "256"), *_POOL),
     "queue.head-of-line": (*_ORDER, *_CHUNK, *_POOL, *_SERVERS),
@@ -103,8 +113,11 @@ TRIES: Final[dict[str, tuple[Try, ...]]] = {
     "cache.disabled": (Try((("disable_radix_cache", "false"),), "flag", "none known"),),
     "cache.scattered-routing": (*_ROUTERS, *_BALANCE),
     "routing.hot-key": (*_ROUTERS, *_BALANCE, *_FREE, *_SERVERS),
-    "routing.token-skew": (*_BALANCE, *_ROUTERS, *_FREE),
-    "routing.stale-load": (*_BALANCE, *_ROUTERS),
+    "routing.token-skew": (*_BALANCE, *_ROUTERS, *_FREE, *_SERVERS),
+    # where loads are seen too late, whatever looks at them stays wrong
+    "routing.stale-load": (*_each("load_balance_method", "round_robin", risk="long requests may meet on one rank"),
+                           *_each("router", "round_robin", "consistent_hashing", price="gateway",
+                                  risk="long requests may meet on one rank")),
     "disagg.prealloc": (*_each("num_reserved_decode_tokens", "x0.5", "x0.25", "x0.1", "128",
                                risk="decode retracts where outputs run long"), *_POOL),
     "disagg.ratio": (

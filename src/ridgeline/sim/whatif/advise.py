@@ -108,6 +108,9 @@ def told(run: Compared, found: Comparison) -> Statement:
     if gain is None:
         return Statement("gain.none")
     bounded = gain.low is not None and gain.high is not None
+    if found.objective.metric == "lost":
+        name, moved = ("figure", found.objective.text), (("before", gain.before), ("after", gain.after))
+        return Statement("gain.share", (name, *moved, ("low", gain.low), ("high", gain.high)))
     if found.objective.metric == "goodput":
         low, high = (-gain.high, -gain.low) if gain.low is not None and gain.high is not None else (None, None)
         of = (("after", -gain.after), ("before", -gain.before), ("low", low), ("high", high))

@@ -14,6 +14,7 @@ from ridgeline.scenario.model import PS, Scenario, ScenarioError, take
 from ridgeline.scenario.traffic import OBSERVED, Traffic
 from ridgeline.sim.fit.one_rank import MOSTLY, everywhere
 from ridgeline.sim.settings import SettingError, Settings, as_dict
+from ridgeline.sim.tables import Perturbation
 from ridgeline.sim.timing import DEFAULT, NO_WAY, TimeModel, Way
 from ridgeline.sim.whatif.variants import free
 
@@ -39,6 +40,7 @@ class Basis:
     held_out: dict[str, Any] | None = None
     notes: tuple[str, ...] = ()
     called: Mapping[str, Mapping[int, str]] = field(default_factory=dict)  # column → number → name in the evidence
+    shaken: tuple[Perturbation, ...] = ()  # what the incident changed that no setting shows
 
     @property
     def placement(self) -> NDArray[np.int64] | None:

@@ -15,7 +15,7 @@ from ridgeline.sim.whatif.gate import gate
 from ridgeline.sim.whatif.paired import STATISTICS, Change, change, of_metric, statistic
 from ridgeline.sim.whatif.passes import passes_of
 from ridgeline.sim.whatif.pool import OnDone, run_all
-from ridgeline.sim.whatif.result import LOST_SHARE, NAMES, Compared, Comparison, Objective
+from ridgeline.sim.whatif.result import LOST_SHARE, NAMES, SHARES, Compared, Comparison, Objective
 from ridgeline.sim.whatif.run import METRICS, Outcome, Work, of_rows, placing
 from ridgeline.sim.whatif.slo import Limit, met, within
 from ridgeline.sim.whatif.variants import Variant
@@ -44,7 +44,7 @@ def work_of(basis: Basis, seed: int, policies: Sequence[str] = ()) -> Work:
     return Work(
         basis.burdened(), basis.model, basis.way, basis.pace_spread, seed, tuple(policies), basis.placement,
         placing(basis.settings), basis.pool_held,
-        passes_of(basis.scenario, basis.traffic, basis.settings, basis.way.request_s),
+        passes_of(basis.scenario, basis.traffic, basis.settings, basis.way.request_s), basis.shaken,
     )  # fmt: skip
 
 
@@ -130,10 +130,9 @@ def compared(
             name: {s: change(of_metric(base, name), of_metric(mine, name), s, None, seed) for s in STATISTICS}
             for name in METRICS
         }
-        scored = "e2e_s" if by.metric == "goodput" else by.metric
-        if by.metric == "goodput":
-            before = [-within(one.values, limits).astype(np.float32) for one in base]
-            gain = change(before, [-k for k in kept], "mean", None, seed)
+        scored = "e2e_s" if by.metric in SHARES else by.metric
+        if by.metric in SHARES:
+            gain = change(scores(base, by, limits), scores(mine, by, limits), "mean", None, seed)
         else:
             gain = changes[by.metric][by.statistic]
         found = ((g, change(of_metric(base, scored), of_metric(mine, scored), "mean", g.rows, seed)) for g in groups)
@@ -141,6 +140,13 @@ def compared(
     slo_met = all(met(one.values, limits) for one in mine) if limits else None
     lost = scenario.n - int(np.mean([(~np.isnan(one.values["e2e_s"])).sum() for one in mine]))
     return Compared(variant, tuple(mine), figures, goodput, share, slo_met, changes, gain, tuple(classes), lost)
+
+
+def scores(runs: Sequence[Outcome], by: Objective, limits: Sequence[Limit]) -> list[NDArray[np.float32]]:
+    """Of each request what a share counts, less being better: -1 where it keeps the limits, or 1 where it is lost."""
+    if by.metric == "lost":
+        return [np.isnan(one.values["e2e_s"]).astype(np.float32) for one in runs]
+    return [-within(one.values, limits).astype(np.float32) for one in runs]
 
 
 def figures_of(values: Sequence[NDArray[np.floating]]) -> dict[str, float] | None:

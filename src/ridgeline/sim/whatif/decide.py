@@ -1,7 +1,7 @@
 """From a cause to a decision: is a change worth touching production, which, what does it gain, what does it risk."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -19,9 +19,12 @@ from ridgeline.sim.whatif.flags import named
 from ridgeline.sim.whatif.hypotheses import Hypothesis, hypotheses
 from ridgeline.sim.whatif.paired import statistic
 from ridgeline.sim.whatif.pool import OnDone
-from ridgeline.sim.whatif.result import Compared, Comparison, Objective
+from ridgeline.sim.whatif.reserve import CAUSE, held_back
+from ridgeline.sim.whatif.result import SHARES, Compared, Comparison, Objective
 from ridgeline.sim.whatif.sentence import action, beside, of_remedy, without
 from ridgeline.sim.whatif.slo import Limit
+from ridgeline.sim.whatif.stretches import slow_stretches
+from ridgeline.sim.whatif.together import merged, pairs
 from ridgeline.sim.whatif.variants import Variant
 from ridgeline.words.catalogue import CATALOGUES, said, text_in
 from ridgeline.words.phrases import phrase
@@ -34,7 +37,10 @@ WORSE_S: Final = 0.05
 FEWEST_IN_WINDOW: Final = 30
 REPEATS: Final = 5
 # Cause or layer → the figure it hurts by its nature; everything else waits for its first token.
-HURT: Final = {"decode": Objective("tpot_s", "p90"), "memory.retraction-storm": Objective("e2e_s", "p90")}
+HURT: Final = {"decode": Objective("tpot_s", "p90"), "memory.retraction-storm": Objective("e2e_s", "p90"),
+               "queue.limit-rejected": Objective("lost", "share")}  # fmt: skip
+SPIKES: Final = frozenset({"queue.burst", "queue.limit-rejected"})
+"""Causes that come and go: without a window their requests are those of the stretches that stand out."""
 SHOWN_PREFIXES: Final = frozenset({"hashes", "groups", "keys"})
 """Evidence that tells which prompts share a prefix, not only how much each found."""
 WAITS: Final = Objective("ttft_s", "p90")
@@ -63,10 +69,15 @@ class Decision:
         return said(self.statement)
 
 
-def no_setting(cause: str, route: str) -> Decision:
-    """The decision where the cause has nothing to try."""
+def no_setting(cause: str, route: str, instead: Sequence[str] = ()) -> Decision:
+    """The decision where the cause has nothing to try; ``instead``: what else the diagnosis says to do."""
     why = NO_SETTING.get(route, NO_SETTING["none"])
-    return Decision(cause, "no-setting", False, Statement("decide.no-setting", (("cause", cause), ("why", why))))
+    return Decision(
+        cause,
+        "no-setting",
+        False,
+        Statement("decide.no-setting", (("cause", cause), ("why", why), ("instead", tuple(instead)))),
+    )
 
 
 def no_traffic(cause: str, reason: str) -> Decision:
@@ -87,6 +98,8 @@ def objective_for(
     if limits:
         return Objective("goodput")
     usual = HURT.get(cause, HURT.get(cause.partition(".")[0], WAITS))
+    if usual.metric == "lost" and basis.traffic is not None:
+        return usual if "rejected" in basis.traffic.outcome else WAITS
     if basis.traffic is not None and bad is not None and good is not None:
         ratios: dict[str, float] = {}
         for metric in ("ttft_s", "tpot_s", "e2e_s"):
@@ -119,37 +132,54 @@ def decide(
     *,
     limits: Sequence[Limit] = (),
     remedies: Sequence[str] = (),
+    seen: Good | None = None,
     repeats: int = REPEATS,
     seed: int = 0,
     jobs: int | None = None,
     on_done: OnDone | None = None,
 ) -> Decision:
     """Try what the cause suggests on the traffic and choose; windows in wall seconds; ``remedies``: flags that the
-    diagnosis names."""
+    diagnosis names; ``seen``: what the good time was, where its requests are not part of the traffic."""
     tries = hypotheses(cause, basis.settings, basis.pinned)
     if not tries:
         return no_setting(cause, route)
     if cause.startswith("cache.") and basis.traffic is not None and basis.traffic.prefix not in SHOWN_PREFIXES:
         return unseen_prefixes(cause)
-    variants = [Variant((), basis.settings), *(one.variant for one in tries)]
     bad, good = rows_within(basis, window), rows_within(basis, good_time)
+    if window is None and basis.traffic is not None and cause in SPIKES:
+        bad, good = slow_stretches(basis.traffic) or (None, good)
+    told_before = basis.notes
+    if cause == CAUSE:
+        basis = held_back(basis, bad, window[0] if window else None)
+    variants = [Variant((), basis.settings), *(one.variant for one in tries)]
     found = compare(
         basis, variants, repeats=repeats, seed=seed, jobs=jobs, limits=limits,
         objective=objective_for(basis, cause, limits, bad, good), over=bad, on_done=on_done,
     )  # fmt: skip
+    found = replace(found, warnings=(*basis.notes[len(told_before) :], *found.warnings))
     by_variant = {one.variant.name: one for one in tries}
-    helps = [run for run in found.runs[1:] if worth(run, found) and harmless(run)]
+    helps = [run for run in found.runs[1:] if worth(run, found) and harmless(run, found.objective)]
+    before = good_figures(basis, found.objective, good) or (None if found.objective.metric in SHARES else seen)
+    more = pairs(helps, found, by_variant, before)
+    if more and not found.interrupted:
+        further = compare(
+            basis, [variants[0], *(one.variant for one in more)], repeats=repeats, seed=seed, jobs=jobs, limits=limits,
+            objective=found.objective, over=bad, on_done=on_done,
+        )  # fmt: skip
+        found = merged(found, further, before)
+        by_variant |= {one.variant.name: one for one in more}
+        helps = [run for run in found.runs[1:] if worth(run, found) and harmless(run, found.objective)]
     remedy = of_remedy(remedies, found, helps, basis.pinned)
     if not helps:
         return without_gain(cause, found, remedy)
     prices = {name: one.price for name, one in by_variant.items()}
-    choice = choose(helps, found, prices, good_figures(basis, found.objective, good))
+    choice = choose(helps, found, prices, before)
     return with_gain(cause, found, choice, by_variant, remedy)
 
 
 def good_figures(basis: Basis, by: Objective, good: NDArray[np.int64] | None) -> Good | None:
     """What each metric was in the good time; None where none was seen, or limits are what counts."""
-    if basis.traffic is None or good is None or by.metric == "goodput":
+    if basis.traffic is None or good is None or by.metric in SHARES:
         return None
     told = {}
     for metric in ("ttft_s", "tpot_s", "e2e_s"):
@@ -159,9 +189,9 @@ def good_figures(basis: Basis, by: Objective, good: NDArray[np.int64] | None) ->
     return told or None
 
 
-def harmless(run: Compared) -> bool:
-    """Whether no other figure gets clearly worse."""
-    for row in (run.changes or {}).values():
+def harmless(run: Compared, by: Objective) -> bool:
+    """Whether no other figure gets clearly worse. Where requests were refused, waiting is the price, and said."""
+    for row in (run.changes or {}).values() if by.metric != "lost" else ():
         moved = row["p90"]
         if moved is not None and moved.delta > max(WORSE * moved.before, WORSE_S) and moved.certain:
             return False
@@ -184,7 +214,7 @@ def with_gain(
     flag, needs = named(chosen.variant.changes, chosen.variant.settings)
     trusted = found.gate is not None and found.gate.trust
     pays = payers(chosen.classes)
-    risks = tuple(r for r in (one.risk, *(f"pays: {name}" for name in pays)) if r)
+    risks = tuple(r for r in (*one.risk.split("; "), *(f"pays: {name}" for name in pays)) if r)
     gain = told(chosen, found)
     head = Statement("decide.head", (("action", action(chosen.variant)), ("gain", gain)))
     if not trusted:

@@ -22,6 +22,7 @@ OFF: Final = 0.2
 CACHED_SHARE: Final = 0.05
 """Cached tokens that are off by less than this share of all prompt tokens move nothing."""
 RETRACTED_SHARE: Final = 0.02
+REFUSED_SHARE: Final = 0.005
 RANK_SHARE: Final = 0.1
 PASS_SLACK: Final = 1.1
 """A full prefill pass may take so many times its tokens' cost: attention comes on top."""
@@ -76,6 +77,11 @@ def gate(basis: Basis, baseline: Outcome) -> Gate | None:
         trust = False
         why.append(f"retractions: predicted {put_back[1]:.0f}, observed {put_back[0]:.0f}; the pool's size or "
                    "max_new_tokens may be other than read")  # fmt: skip
+    turned_away = float(sum(state == "rejected" for state in traffic.outcome))
+    refused = float(baseline.summary["outcomes"].get("queue-full", 0))
+    if turned_away and apart(turned_away, refused, REFUSED_SHARE * traffic.n):
+        trust = False
+        why.append(f"refused requests: predicted {refused:.0f}, observed {turned_away:.0f}")
     shares = rank_shares(traffic, baseline.rank) if basis.settings.workers == 1 and basis.settings.dp_size > 1 else None
     if shares:
         worst = max(abs(shares[0].get(k, 0.0) - shares[1].get(k, 0.0)) for k in {*shares[0], *shares[1]})

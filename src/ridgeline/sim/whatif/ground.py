@@ -28,7 +28,6 @@ from ridgeline.sim.timing import PS, TimeModel, Way
 from ridgeline.sim.whatif.basis import Basis
 from ridgeline.sim.whatif.classes import names_of
 
-REFUSED: Final = "SELECT count(*) FROM requests WHERE state = 'rejected'"
 KEYS: Final = """
 SELECT rid, min(routing_key) AS routing_key, min(lora) AS lora FROM requests WHERE rid IS NOT NULL GROUP BY rid
 """
@@ -53,7 +52,8 @@ def basis_of(
     tell = say or (lambda _text: None)
     setup = configured(view)
     whole = whole_service(view, setup)
-    traffic = traffic_of(view, whole=True, infer=True)
+    # a queue limit that is to be tried must have whom it refused
+    traffic = traffic_of(view, whole=True, infer=True, refused=whole.settings.max_queued_requests > 0)
     notes = tuple(dict.fromkeys((*traffic.notes, *whole.assumed)))
     basis = Basis(traffic.scenario, served(whole, setup.settings), traffic=traffic, sampled=True, notes=notes,
                   called=called(view, traffic))  # fmt: skip
@@ -70,11 +70,10 @@ def basis_of(
     if found is None:
         return replace(basis, notes=(*notes, "too few requests with times: step times are not fitted"))
     spread = min(speed_spread(own, simulated(own, found, engine_run)[0], found, rows), MOST_SPREAD)
-    refused = bool(view.one(REFUSED)[0])
     # an effective pool stands for sharing that is not known; where it is inferred the pool is as configured
     held = 0 if traffic.prefix == "keys" else found.settings.max_total_num_tokens - setup.settings.max_total_num_tokens
     basis = replace(basis, model=found.model, way=way_of(found), fitted=True, pace_spread=spread, pool_held=held,
-                    settings=as_fitted(whole, found.settings, refused))  # fmt: skip
+                    settings=as_fitted(whole, found.settings))  # fmt: skip
     if not check:
         return basis
     tell("checking the simulator on held-out requests")
@@ -94,14 +93,10 @@ def served(whole: Configured, own: Settings) -> Settings:
     return replace(whole.settings, max_total_num_tokens=own.max_total_num_tokens)
 
 
-def as_fitted(whole: Configured, found: Settings, refused: bool) -> Settings:
-    """What the fit chose among the alternatives, on the settings of the whole service.
-
-    Where requests were ``refused`` at the door they are not in the traffic: a queue limit would refuse others instead.
-    """
+def as_fitted(whole: Configured, found: Settings) -> Settings:
+    """What the fit chose among the alternatives, on the settings of the whole service."""
     return replace(
         whole.settings, lora_load_s=found.lora_load_s,
-        max_queued_requests=0 if refused else whole.settings.max_queued_requests,
         max_running_requests=found.max_running_requests, async_scheduling=found.async_scheduling,
         disable_overlap_schedule=found.disable_overlap_schedule,
     )  # fmt: skip

@@ -1,5 +1,6 @@
 """The settings a cause suggests, as variants of the present ones."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import get_type_hints
 
@@ -22,9 +23,14 @@ class Hypothesis:
 
 
 def hypotheses(cause: str, base: Settings, pinned: int) -> list[Hypothesis]:
-    """What to try for a cause; what the engine or the version does not have is left out, and what is so already."""
+    """What to try for a cause."""
+    return made_of(TRIES.get(cause, ()), base, pinned)
+
+
+def made_of(tries: Iterable[Try], base: Settings, pinned: int) -> list[Hypothesis]:
+    """Tries as variants; what the engine or the version does not have is left out, and what is so already."""
     out: list[Hypothesis] = []
-    for one in TRIES.get(cause, ()):
+    for one in tries:
         if one.unpin and not pinned:
             continue
         if any(text.startswith("x") and not getattr(base, key) for key, text in one.settings):

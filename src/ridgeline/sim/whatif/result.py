@@ -20,7 +20,8 @@ LOST_SHARE: Final = 0.005
 
 @dataclass(frozen=True)
 class Objective:
-    """What settings are ranked by: a statistic of a metric (less is better), or goodput (more is better)."""
+    """What settings are ranked by: a statistic of a metric (less is better), goodput (more is better), or ``lost``: the
+    share of the requests without an answer (less is better)."""
 
     metric: str = "e2e_s"
     statistic: str = "mean"
@@ -28,9 +29,13 @@ class Objective:
     @property
     def text(self) -> str:
         """In words."""
-        return "goodput" if self.metric == "goodput" else f"{NAMES[self.metric]} {self.statistic}"
+        if self.metric in SHARES:
+            return SHARES[self.metric]
+        return f"{NAMES[self.metric]} {self.statistic}"
 
 
+SHARES: Final = {"goodput": "goodput", "lost": "requests without an answer"}
+"""Objectives that are a share of the requests."""
 NAMES: Final = {"ttft_s": "TTFT", "tpot_s": "time per token", "e2e_s": "E2E", "queue_s": "queue"}
 
 
@@ -81,6 +86,8 @@ class Comparison:
         """What gains are measured against: the base's figure by the objective (share of requests for goodput)."""
         if self.objective.metric == "goodput":
             return 1.0
+        if self.objective.metric == "lost":
+            return float(np.mean([np.isnan(one.values["e2e_s"]).mean() for one in self.base.outcomes]))
         told = self.base.figures[self.objective.metric]
         return told[self.objective.statistic] if told else 0.0
 

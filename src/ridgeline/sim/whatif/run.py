@@ -14,6 +14,7 @@ from ridgeline.sim.policies import load_policy
 from ridgeline.sim.service import Hooks, Service
 from ridgeline.sim.settings import Settings, as_dict
 from ridgeline.sim.summary import moments, summary
+from ridgeline.sim.tables import Perturbation
 from ridgeline.sim.timing import TimeModel, Way
 from ridgeline.sim.whatif.passes import Passes, charged
 from ridgeline.sim.whatif.repeats import pace, paced, shuffled
@@ -39,6 +40,7 @@ class Work:
     placed_by: tuple[str | int | bool, ...] = ()
     pool_held: int = 0
     passes: Passes | None = None
+    shaken: tuple[Perturbation, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -102,7 +104,7 @@ def run(work: Work, variant: Variant, repeat: int, hooks: Hooks) -> Outcome:
     placed, settings = as_placed(work, variant)
     scenario, who = shuffled(charged(placed, work.passes, settings), work.seed, repeat)
     model = paced(work.model, pace(work.pace_spread, work.seed, repeat))
-    service = Service(settings, model, (), work.seed + repeat, hooks, room=max(scenario.n, 1))
+    service = Service(settings, model, work.shaken, work.seed + repeat, hooks, room=max(scenario.n, 1))
     service.push(scenario)
     service.run()
     found = moments(service, work.way)
