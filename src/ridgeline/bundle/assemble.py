@@ -10,7 +10,7 @@ from ridgeline.bundle import clocks
 from ridgeline.bundle.boots import finish_servers, replace_table
 from ridgeline.bundle.final import MADE, Finish, finish, finish_of, select_sql
 from ridgeline.bundle.merge import attach_attributes, merge
-from ridgeline.bundle.raw import columns_sql, expose
+from ridgeline.bundle.raw import MEMORY, columns_sql, dropped, expose, parts_sql
 from ridgeline.bundle.readin import Source
 from ridgeline.bundle.rids import find_aliases
 from ridgeline.bundle.servers import Servers, Trace, assign
@@ -36,16 +36,21 @@ ROLES_SQL: Final = """
 """
 
 
-# Temporary tables of the merge, dropped once `requests` stands.
+# What the steps from parts to tables may hold before they go on over files; they need less however much there is.
+STEPS_MEMORY: Final = "400MB"
+# Temporary tables and views of the merge, dropped once `requests` stands.
 WORK: Final = (
     *("said", "tie", "twice", "part", "request_key", "pairs", "client_link", "linked"),
-    *("ids", "stage_sum", "ending", "client_said", "anchor", "origin_map"),
+    *("linked_here", "records_here", "wanted", "member", "request_attrs_said", "numbered"),
+    *("decorated", "stage_sum", "ending", "client_said", "anchor", "origin_map"),
 )
 
 
 def assemble(con: duckdb.DuckDBPyConnection, spill: Spill, sources: Sequence[Source]) -> None:
     """Make every table of `model.tables.TABLES` on `con`: in memory while small, else views over the spilled parts."""
     large = spill.large
+    if large:
+        con.execute(f"SET memory_limit = '{STEPS_MEMORY}'")
     for table in TABLES:
         if table not in MADE:
             expose(con, spill, table)
@@ -67,6 +72,7 @@ def assemble(con: duckdb.DuckDBPyConnection, spill: Spill, sources: Sequence[Sou
     anchors = _requests(con, spill, how) if spill.has("records") else _no_requests(con, how)
     said = clocks.rows(rows, zone, anchors.values(), clocks.skews(con))
     replace_table(con, "clocks", pa.Table.from_pylist(said, schema=schema("clocks")))
+    con.execute(f"SET memory_limit = '{MEMORY}'")
 
 
 def _requests(con: duckdb.DuckDBPyConnection, spill: Spill, how: Finish) -> dict[str, clocks.Anchor]:
@@ -74,14 +80,16 @@ def _requests(con: duckdb.DuckDBPyConnection, spill: Spill, how: Finish) -> dict
     ids = "t.id" if spill.large else "row_number() OVER () AS id"
     con.execute(f"CREATE OR REPLACE TEMP VIEW numbered AS {select_sql('records', how, ids)}")
     anchors = clocks.monotonic_anchors(con)
-    out = spill.folder / "requests.parquet" if spill.large else None
-    merge(con, {server: a.offset_s for server, a in anchors.items()}, out)
+
+    def near(parts: Sequence[int]) -> str:
+        paths = spill.parts("records")
+        return select_sql("records", how, ids, parts_sql(con, "records", [paths[n] for n in parts]))
+
+    offsets_s = {server: a.offset_s for server, a in anchors.items()}
+    merge(con, offsets_s, spill.folder if spill.large else None, near)
     con.execute(f"CREATE OR REPLACE TEMP VIEW request_attrs_said AS {select_sql('request_attrs', how)}")
     attach_attributes(con)
-    for view in ("member", "request_attrs_said", "numbered"):
-        con.execute(f"DROP VIEW temp.{view}")
-    for table in WORK:
-        con.execute(f"DROP TABLE IF EXISTS temp.{table}")
+    dropped(con, WORK)
     return anchors
 
 

@@ -68,7 +68,8 @@ DERIVED_SQL: Final = f"""
                 AS abort_message,
             m.finish_reason
         FROM merged AS m
-        LEFT JOIN client_said AS c ON c.first_id = m.client_id
+        LEFT JOIN (FROM client_said WHERE first_id IN (SELECT client_id FROM linked_here)) AS c
+            ON c.first_id = m.client_id
         LEFT JOIN ending AS e ON e.rid = m.key_rid AND m.role IS DISTINCT FROM 'client'
     ),
     timed AS (
@@ -128,6 +129,10 @@ DERIVED_SQL: Final = f"""
         source,
         line
     FROM parts
-    LEFT JOIN (SELECT first_id AS pair_first, request AS request_pair FROM linked) AS p ON p.pair_first = parts.pair_id
+    LEFT JOIN (
+        SELECT first_id AS pair_first, request AS request_pair
+        FROM linked
+        WHERE first_id IN (SELECT pair_id FROM linked_here)
+    ) AS p ON p.pair_first = parts.pair_id
     ORDER BY request
 """

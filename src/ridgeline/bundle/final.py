@@ -65,10 +65,13 @@ def finish(con: duckdb.DuckDBPyConnection, table: str, how: Finish, large: bool)
     con.execute(f'CREATE {what} "{table}" AS {select_sql(table, how)}')
 
 
-def select_sql(table: str, how: Finish, number: str | None = None) -> str:
-    """The statement that gives the final rows of a table from its raw view, behind a `number` where one is wanted."""
+def select_sql(table: str, how: Finish, number: str | None = None, raw: str | None = None) -> str:
+    """The statement that gives the final rows of a table from its raw view, behind a `number` where one is wanted.
+
+    `raw`: a statement that gives some of its raw rows, to be taken instead (not of a table whose ids are spelt anew).
+    """
     columns = TABLES[table]
-    source, order = f"raw_{table} AS t", ""
+    source, order = f"({raw}) AS t" if raw else f"raw_{table} AS t", ""
     alias = how.aliased and table in ALIASED
     if alias:
         # A join may reorder: number the rows as they come, then sort by that number.

@@ -10,11 +10,13 @@
 - The same id with n > 1 (vLLM) is a part per statement; with n = 1 it is an attempt per arrival (a retry).
 """
 
+from pathlib import Path
 from typing import Final
 
 import duckdb
 
 from ridgeline.bundle.precedence import FINISHING, ORIGINS, origin_of
+from ridgeline.bundle.raw import kept
 
 ORIGIN_SQL: Final = "SELECT DISTINCT kind, event, role = 'client' AS client FROM numbered ORDER BY ALL"
 
@@ -26,7 +28,6 @@ ORIGIN_MAP_SQL: Final = """
 
 # `done` is when the statement was made; stamps of whole seconds may lie up to a second later.
 MEMBER_SQL: Final = """
-    CREATE OR REPLACE TEMP TABLE said AS
     SELECT
         r.id,
         r.source,
@@ -67,7 +68,6 @@ HOMELESS_SQL: Final = """
     WHERE origin <> 'client'
 """
 HOMES_SQL: Final = """
-    CREATE OR REPLACE TEMP TABLE said AS
     WITH home AS (
         SELECT rid, role, any_value(server) AS server
         FROM said WHERE server IS NOT NULL AND origin <> 'client'
@@ -132,7 +132,6 @@ TIES_SQL: Final = """
 """
 
 TIED_SQL: Final = """
-    CREATE OR REPLACE TEMP TABLE said AS
     SELECT s.* REPLACE (coalesce(CASE WHEN t.others THEN t.whole_rid END, s.parent_rid) AS parent_rid)
     FROM said AS s
     LEFT JOIN tie AS t USING (id)
@@ -200,10 +199,12 @@ MEMBERS_SQL: Final = """
 SINGLE_SQL: Final = "CREATE OR REPLACE TEMP VIEW member AS SELECT *, 0::BIGINT AS part, FALSE AS several FROM said"
 
 
-def find_members(con: duckdb.DuckDBPyConnection) -> list[str]:
+def find_members(con: duckdb.DuckDBPyConnection, folder: Path | None) -> list[str]:
     """Make `member` from `numbered` and `alias`; returns the origins that occur, in the order of `ORIGINS`.
 
-    Steps that only unusual input needs (ids without a server, n > 1, repeated ids) run only on such input.
+    `folder`: where tables as long as the records wait (`raw.kept`).
+
+    Steps that only unusual input needs (ids without a server, n > 1) run only on such input; `find_parts` is another.
     """
     rows = con.execute(ORIGIN_SQL).fetchall()
     named = [(*row, origin_of(row[0], row[1], "client" if row[2] else None)) for row in rows]
@@ -211,20 +212,25 @@ def find_members(con: duckdb.DuckDBPyConnection) -> list[str]:
     con.execute(ORIGIN_MAP_SQL)
     if table:
         con.executemany("INSERT INTO origin_map VALUES (?, ?, ?, ?, ?)", table)
-    con.execute(MEMBER_SQL)
+    kept(con, "said", MEMBER_SQL, folder)
     if _count(con, HOMELESS_SQL):
-        con.execute(HOMES_SQL)
+        kept(con, "said", HOMES_SQL, folder)
     if _count(con, BATCHES_SQL):
         con.execute(TIES_SQL)
-        con.execute(TIED_SQL)
-    con.execute(TWICE_SQL)
-    if _count(con, "SELECT count(*) FROM twice"):
-        con.execute(PARTS_SQL)
-        con.execute(MEMBERS_SQL)
-    else:
-        con.execute(SINGLE_SQL)
+        kept(con, "said", TIED_SQL, folder)
+    con.execute(SINGLE_SQL)
     there = {origin for *_, origin in named}
     return [o for o in ORIGINS if o in there] + sorted(there - set(ORIGINS))
+
+
+def find_parts(con: duckdb.DuckDBPyConnection) -> bool:
+    """Make `member` anew where one source says the same of an id twice: parts or attempts. False where none does."""
+    con.execute(TWICE_SQL)
+    if not _count(con, "SELECT count(*) FROM twice"):
+        return False
+    con.execute(PARTS_SQL)
+    con.execute(MEMBERS_SQL)
+    return True
 
 
 def _count(con: duckdb.DuckDBPyConnection, sql: str) -> int:

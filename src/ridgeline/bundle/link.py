@@ -3,9 +3,13 @@
 All on `request_key`, one narrow row per request; `linked` is the same with what belongs to it from the others.
 """
 
+from pathlib import Path
 from typing import Any, Final
 
 import duckdb
+
+from ridgeline.bundle.keys import find_parts
+from ridgeline.bundle.raw import kept
 
 PAIR_BOUND_S: Final = 900.0  # both sides are posted at once; bootstrap and transfer may wait 300 s each
 CROWD: Final = 16  # a room with more rows than this on a side says nothing (a constant, or hostile)
@@ -19,23 +23,40 @@ KEY_SQL: Final = """
         rid,
         part,
         min(id) AS first_id,
-        max(parent_rid) AS parent_rid,
-        max(client_rid) AS client_rid,
-        max(choice) AS choice,
-        max(room) AS room,
         max(n) AS n,
-        -- an arrival's own id never finishes where its parts have other ids; its span is closed with the last of them
-        coalesce(rid = max(parent_rid), FALSE) AND NOT bool_or(ended AND origin <> 'span') AS silent,
-        bool_or(several) AS several,
-        bool_or(fill) AS fill,
+        {known},
         min(coalesce(received_ts, done)) AS at_ts,
         max(done) FILTER (WHERE NOT arrival) AS done_ts,
+        count(*) AS statements,
         {ids}
     FROM member
     GROUP BY server, role, rid, part
 """
 
 # Parts take the record on arrival from the whole; `whole` names it on every part and on the arrival itself.
+# Columns of a key that most input says nothing of: a figure for each of a million keys is left out where it is known.
+# An arrival's own id never finishes where its parts have other ids; its span is closed with the last of them.
+KNOWN: Final[dict[str, tuple[str, str]]] = {
+    "parent_rid": ("max(parent_rid)", "CAST(NULL AS VARCHAR)"),
+    "client_rid": ("max(client_rid)", "CAST(NULL AS VARCHAR)"),
+    "choice": ("max(choice)", "CAST(NULL AS BIGINT)"),
+    "room": ("max(room)", "CAST(NULL AS BIGINT)"),
+    "silent": ("coalesce(rid = max(parent_rid), FALSE) AND NOT bool_or(ended AND origin <> 'span')", "FALSE"),
+    "several": ("bool_or(several)", "FALSE"),
+    "fill": ("bool_or(fill)", "FALSE"),
+}
+SAID_SQL: Final = """
+    SELECT
+        count(parent_rid) > 0 AS parent_rid,
+        count(client_rid) > 0 AS client_rid,
+        count(choice) > 0 AS choice,
+        count(room) > 0 AS room,
+        count(parent_rid) > 0 AS silent,
+        coalesce(bool_or(several), FALSE) AS several,
+        coalesce(bool_or(fill), FALSE) AS fill
+    FROM member
+"""
+
 PARTS_SQL: Final = """
     CREATE OR REPLACE TEMP TABLE request_key AS
     WITH wholes AS (
@@ -148,7 +169,6 @@ CLIENTS_SQL: Final = """
 
 # What the client adds to a server's row: its id and how it ended, where the server never says.
 LINKED_SQL: Final = """
-    CREATE OR REPLACE TEMP TABLE linked AS
     WITH by_whole AS (
         SELECT coalesce(l.parent_rid, l.rid) AS whole, min(l.client) AS client
         FROM client_link AS l GROUP BY ALL
@@ -176,20 +196,50 @@ LINKED_SQL: Final = """
     FROM row
 """
 
+# The same where there is no client and no pair: nothing but the number. The joins would cost as much as all the rest.
+ALONE_SQL: Final = """
+    SELECT
+        * EXCLUDE (n, silent, fill, at_ts, done_ts, statements),
+        CAST(NULL AS VARCHAR) AS linked_rid,
+        CAST(NULL AS VARCHAR) AS linked_parent,
+        CAST(NULL AS BIGINT) AS client_id,
+        CAST(NULL AS BIGINT) AS pair_id,
+        FALSE AS unpaired
+    FROM (SELECT *, row_number() OVER (ORDER BY at_ts NULLS LAST, first_id) AS request FROM request_key)
+"""
 
-def link(con: duckdb.DuckDBPyConnection, origins: list[str]) -> None:
-    """Make `linked` from `member`: one row per request, with `id_<k>` per origin, `client_id`, `pair_id`."""
+
+def link(con: duckdb.DuckDBPyConnection, origins: list[str], folder: Path | None) -> None:
+    """Make `linked` from `member`: one row per request, with `id_<k>` per origin, `client_id`, `pair_id`.
+
+    `folder`: where tables as long as the requests wait (`raw.kept`).
+    """
     ids = ", ".join(f"min(id) FILTER (WHERE origin = $o{k}) AS id_{k}" for k in range(len(origins)))
     names: dict[str, Any] = {f"o{k}": origin for k, origin in enumerate(origins)}
-    con.execute(KEY_SQL.format(ids=ids), names)
+    con.execute(KEY_SQL.format(known=_known(con), ids=ids), names)
+    # most input has one statement of an origin on an id, which the keys tell at once
+    once = " + ".join(f"CAST(id_{k} IS NOT NULL AS INTEGER)" for k in range(len(origins)))
+    if _any(con, f"SELECT 1 FROM request_key WHERE statements > {once} LIMIT 1") and find_parts(con):
+        con.execute(KEY_SQL.format(known=_known(con), ids=ids), names)
     if "received" in origins and _any(con, "SELECT 1 FROM request_key WHERE parent_rid IS NOT NULL OR several LIMIT 1"):
         con.execute(PARTS_SQL.format(received=f"id_{origins.index('received')}"))
-    if _any(con, "SELECT 1 FROM request_key WHERE room > 0 LIMIT 1"):
+    paired = _any(con, "SELECT 1 FROM request_key WHERE room > 0 LIMIT 1")
+    if paired:
         con.execute(PAIRS_SQL, {"crowd": CROWD, "bound_s": PAIR_BOUND_S})
     else:
         con.execute(NO_PAIRS_SQL)
     con.execute(CLIENTS_SQL if "client" in origins else NO_CLIENTS_SQL)
-    con.execute(LINKED_SQL)
+    kept(con, "linked", LINKED_SQL if paired or "client" in origins else ALONE_SQL, folder)
+    con.execute("DROP TABLE temp.request_key")  # as long as the requests are many
+
+
+def _known(con: duckdb.DuckDBPyConnection) -> str:
+    """The select list of `KNOWN` for what `member` says."""
+    said = con.execute(SAID_SQL).fetchall()[0]
+    return ", ".join(
+        f"{figure if there else absent} AS {name}"
+        for (name, (figure, absent)), there in zip(KNOWN.items(), said, strict=True)
+    )
 
 
 def _any(con: duckdb.DuckDBPyConnection, sql: str) -> bool:

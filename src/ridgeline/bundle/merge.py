@@ -4,7 +4,7 @@ Stamps before 1990 or after 2100 and negative durations are impossible: they bec
 statements of two origins that disagree beyond `precedence.AGREE`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,13 +14,24 @@ from ridgeline.bundle.derive import DERIVED_SQL
 from ridgeline.bundle.keys import find_members
 from ridgeline.bundle.link import link
 from ridgeline.bundle.precedence import AGREE, FINISHING, STAGE_COLUMNS, order_for
-from ridgeline.bundle.raw import STORED, literal, parquet
+from ridgeline.bundle.raw import PART_ROWS, STORED, literal, parquet
 from ridgeline.model.tables import REQUEST
 
 EARLIEST_TS: Final = 631152000.0  # 1990-01-01
 LATEST_TS: Final = 4102444800.0  # 2100-01-01
 # Not merged from records: set from the key, or a bound and no stamp.
 KEYED: Final = frozenset(("rid", "parent_rid", "choice", "server", "role", "room", "client_rid"))
+
+# Requests that are put together at a time where there are many: their records, sorted rows and one row group to be
+# written are all that is held.
+SLICE: Final = 122_880
+SLICE_SQL: Final = "CREATE OR REPLACE TEMP VIEW linked_here AS FROM linked WHERE request BETWEEN {first} AND {last}"
+WANTED_SQL: Final = """
+    CREATE OR REPLACE TEMP TABLE wanted AS
+    SELECT id FROM (SELECT unnest([{ids}]) AS id FROM linked_here) WHERE id IS NOT NULL
+"""
+PARTS_SQL: Final = f"SELECT DISTINCT id // {PART_ROWS} AS part FROM wanted ORDER BY part"
+RECORDS_SQL: Final = "CREATE OR REPLACE TEMP VIEW records_here AS FROM ({near}) WHERE id IN (FROM wanted)"
 
 STAGES_SQL: Final = """
     CREATE OR REPLACE TEMP TABLE stage_sum AS
@@ -76,13 +87,18 @@ ATTRS_SQL: Final = """
 """
 
 
-def merge(con: duckdb.DuckDBPyConnection, anchors_s: Mapping[str, float], out: Path | None) -> None:
-    """Make `requests` from `numbered`, `alias`, `stages` and `events`: in memory, or as the Parquet file `out`.
+Near = Callable[[Sequence[int]], str]  # part numbers → the statement that gives the rows of `numbered` in those parts
 
-    `anchors_s`: server → seconds to add to a time on its monotonic clock.
+
+def merge(
+    con: duckdb.DuckDBPyConnection, anchors_s: Mapping[str, float], out: Path | None, near: Near | None = None
+) -> None:
+    """Make `requests` from `numbered`, `alias`, `stages` and `events`: in memory, or as Parquet files in `out`.
+
+    `anchors_s`: server → seconds to add to a time on its monotonic clock. `near`, with `out`: reads some parts only.
     """
-    origins = find_members(con)
-    link(con, origins)
+    origins = find_members(con, out)
+    link(con, origins, out)
     present = _present(con, origins)
     stage_columns = _stage_sums(con)
     con.execute(ENDINGS_SQL)
@@ -91,11 +107,28 @@ def merge(con: duckdb.DuckDBPyConnection, anchors_s: Mapping[str, float], out: P
     if anchors_s:
         con.executemany("INSERT INTO anchor VALUES (?, ?)", sorted(anchors_s.items()))
     select = DERIVED_SQL.format(merged=_merged_sql(con, origins, present, stage_columns))
-    if out is None:
+    if out is None or near is None:
+        con.execute("CREATE OR REPLACE TEMP VIEW linked_here AS FROM linked")
+        con.execute("CREATE OR REPLACE TEMP VIEW records_here AS FROM numbered")
         con.execute(f"CREATE TABLE requests AS {select}")
     else:
-        con.execute(f"COPY ({select}) TO {literal(str(out))} ({STORED})")
-        con.execute(f"CREATE VIEW requests AS SELECT * FROM {parquet([out])}")
+        files: list[Path] = []
+        for at, _ in enumerate(_slices(con, len(origins), near)):
+            files.append(out / f"requests-{at:05d}.parquet")
+            con.execute(f"COPY ({select}) TO {literal(str(files[-1]))} ({STORED})")
+        con.execute(f"CREATE VIEW requests AS SELECT * FROM {parquet(files)}")
+
+
+def _slices(con: duckdb.DuckDBPyConnection, origins: int, near: Near) -> Iterator[None]:
+    """For `SLICE` requests at a time `linked_here`, and `records_here`: their records, from the parts they are in."""
+    total = int(con.execute("SELECT count(*) FROM linked").fetchall()[0][0])
+    wanted = WANTED_SQL.format(ids=", ".join(f"id_{k}" for k in range(origins)))
+    for first in range(1, max(total, 1) + 1, SLICE):
+        con.execute(SLICE_SQL.format(first=first, last=first + SLICE - 1))
+        con.execute(wanted)
+        parts = [part for (part,) in con.execute(PARTS_SQL).fetchall()]
+        con.execute(RECORDS_SQL.format(near=near(parts)))
+        yield
 
 
 def attach_attributes(con: duckdb.DuckDBPyConnection) -> None:
@@ -194,10 +227,11 @@ def _merged_sql(
             {finish} AS finish_said,
             coalesce({", ".join(f"{o}.source" for o in ranked) or "NULL"}) AS source,
             coalesce({", ".join(f"{o}.line" for o in ranked) or "NULL"}) AS line
-        FROM linked AS k
+        FROM linked_here AS k
         {joins}
         LEFT JOIN anchor AS an ON an.server = k.server
-        LEFT JOIN stage_sum AS st ON st.rid = k.rid AND st.role = coalesce(k.role, '') AND k.part = 0
+        LEFT JOIN (FROM stage_sum WHERE rid IN (SELECT rid FROM linked_here)) AS st
+            ON st.rid = k.rid AND st.role = coalesce(k.role, '') AND k.part = 0
     """
 
 
@@ -210,7 +244,7 @@ def _said_sql(con: duckdb.DuckDBPyConnection, origin: str, columns: set[str]) ->
         for kind, event, client in rows.fetchall()
     ]
     wanted = ", ".join(f'"{name}"' for name in ("source", "line", *sorted(columns)))
-    return f"SELECT id, {wanted} FROM numbered WHERE {' OR '.join(tests)}"
+    return f"SELECT id, {wanted} FROM records_here WHERE {' OR '.join(tests)}"
 
 
 def _same(value: str | bool | None) -> str:

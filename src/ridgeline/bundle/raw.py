@@ -2,7 +2,8 @@
 
 import os
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import count
 from pathlib import Path
 from typing import Final
 
@@ -22,12 +23,18 @@ SQL_TYPES: Final = {
     "list<str>": "VARCHAR[]",
 }
 
+MEMORY: Final = "1GB"
+# Part files have fewer rows than this: an id is the number of its part times this, and the place of its row.
+PART_ROWS: Final = 1_000_000_000
+
 # Ids are all different: a dictionary of them is built, outgrown and thrown away unless it is given up early. The second
 # version's encodings of numbers and lengths are smaller and cheaper (a quarter and a tenth).
 STORED: Final = "FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 1, DICTIONARY_SIZE_LIMIT 1000, PARQUET_VERSION v2"
 
+TEMPORARY_SQL: Final = "SELECT table_name, table_type FROM information_schema.tables WHERE table_catalog = 'temp'"
 
-def connect(folder: Path | None = None, memory: str = "1GB") -> duckdb.DuckDBPyConnection:
+
+def connect(folder: Path | None = None, memory: str = MEMORY) -> duckdb.DuckDBPyConnection:
     """An in-memory database that spills into `folder` or the temporary one; two threads, UTC, rows in their order."""
     con = duckdb.connect(":memory:")
     con.execute("SET GLOBAL TimeZone = 'UTC'")
@@ -71,13 +78,7 @@ def _types(table: str) -> list[tuple[str, str]]:
 def expose(con: duckdb.DuckDBPyConnection, spill: Spill, table: str) -> None:
     """Make the view `raw_<table>`; nothing is copied. Over part files any cursor sees it, over memory only `con`."""
     if spill.large:
-        paths = spill.parts(table)
-        present = con.sql(f"SELECT * FROM {parquet(paths)} LIMIT 0").to_arrow_table().column_names if paths else []
-        source = parquet(paths, numbered=table == "records") if paths else "(SELECT 1) WHERE FALSE"
-        # An id in reading order: part files are numbered, rows within one too.
-        number = "CAST(right(parse_filename(filename, true), 5) AS BIGINT) * 1000000000 + file_row_number AS id, "
-        number = number if paths and table == "records" else "CAST(0 AS BIGINT) AS id, " if table == "records" else ""
-        con.execute(f"CREATE VIEW raw_{table} AS SELECT {number}{columns_sql(table, present)} FROM {source}")
+        con.execute(f"CREATE VIEW raw_{table} AS {parts_sql(con, table, spill.parts(table))}")
         return
     held = spill.memory(table)
     if held is None:
@@ -86,3 +87,34 @@ def expose(con: duckdb.DuckDBPyConnection, spill: Spill, table: str) -> None:
     con.execute(
         f"CREATE OR REPLACE TEMP VIEW raw_{table} AS SELECT {columns_sql(table, held.column_names)} FROM held_{table}"
     )
+
+
+def parts_sql(con: duckdb.DuckDBPyConnection, table: str, paths: Sequence[Path]) -> str:
+    """The statement that gives every column of a table from these of its part files; records have an `id` in front."""
+    present = con.sql(f"SELECT * FROM {parquet(paths)} LIMIT 0").to_arrow_table().column_names if paths else []
+    source = parquet(paths, numbered=table == "records") if paths else "(SELECT 1) WHERE FALSE"
+    # An id in reading order: part files are numbered, rows within one too.
+    number = f"CAST(right(parse_filename(filename, true), 5) AS BIGINT) * {PART_ROWS} + file_row_number AS id, "
+    number = number if paths and table == "records" else "CAST(0 AS BIGINT) AS id, " if table == "records" else ""
+    return f"SELECT {number}{columns_sql(table, present)} FROM {source}"
+
+
+def kept(con: duckdb.DuckDBPyConnection, name: str, select: str, folder: Path | None) -> None:
+    """Make `name` a temporary table of what a statement gives; with a folder a view of a file there.
+
+    A table would hold all its rows in memory, or be spilled and fetched whole: a file gives the columns asked for.
+    """
+    if folder is None:
+        con.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS {select}")
+        return
+    path = next(at for n in count() if not (at := folder / f"{name}-{n}.parquet").exists())  # it may be read for this
+    con.execute(f"COPY ({select}) TO {literal(str(path))} ({STORED})")
+    con.execute(f"CREATE OR REPLACE TEMP VIEW {name} AS FROM {parquet([path])}")
+
+
+def dropped(con: duckdb.DuckDBPyConnection, names: Iterable[str]) -> None:
+    """Drop those of these temporary tables and views that are there."""
+    kinds = dict(con.execute(TEMPORARY_SQL).fetchall())
+    for name in names:
+        if name in kinds:
+            con.execute(f"DROP {'VIEW' if kinds[name] == 'VIEW' else 'TABLE'} temp.{name}")

@@ -10,41 +10,43 @@ from typing import Final
 
 import duckdb
 
-IDS_SQL: Final = """
-    CREATE OR REPLACE TEMP TABLE ids AS
-    SELECT DISTINCT rid
-    FROM (
-        SELECT rid FROM raw_records
-        UNION ALL SELECT rid FROM raw_stages
-        UNION ALL SELECT rid FROM raw_events
-        UNION ALL SELECT rid FROM raw_spans
-        UNION ALL SELECT rid FROM raw_request_attrs
-        UNION ALL SELECT rid FROM raw_prompts
-    )
-    WHERE rid IS NOT NULL
+ID_SQL: Final = """
+    CREATE OR REPLACE TEMP VIEW every_id AS
+    SELECT rid FROM raw_records
+    UNION ALL SELECT rid FROM raw_stages
+    UNION ALL SELECT rid FROM raw_events
+    UNION ALL SELECT rid FROM raw_spans
+    UNION ALL SELECT rid FROM raw_request_attrs
+    UNION ALL SELECT rid FROM raw_prompts
 """
 
-# `bare` is the spelling without decoration; `known` the spelling that counts (health checks keep their prefix).
+# `bare` is the spelling without decoration. Most ids have none: only those that have are held beside each other.
+DECORATED_SQL: Final = """
+    CREATE OR REPLACE TEMP TABLE decorated AS
+    SELECT DISTINCT
+        rid,
+        CASE
+            WHEN starts_with(rid, 'HEALTH_CHECK_') THEN substr(rid, 14)
+            WHEN regexp_matches(rid, '^[0-9]+_.') THEN regexp_replace(rid, '^[0-9]+_', '')
+            ELSE regexp_replace(rid, '-[0-9a-f]{8}$', '')
+        END AS bare,
+        starts_with(rid, 'HEALTH_CHECK_') AS keep
+    FROM every_id
+    WHERE starts_with(rid, 'HEALTH_CHECK_')
+        OR regexp_matches(rid, '^[0-9]+_.')
+        OR regexp_matches(rid, '^(chatcmpl|cmpl|embd|score|rerank|pool)-.*-[0-9a-f]{8}$')
+"""
+
+# `known` is the spelling that counts (health checks keep their prefix).
 ALIAS_SQL: Final = """
     CREATE OR REPLACE TABLE alias AS
-    WITH decorated AS (
-        SELECT
-            rid,
-            CASE
-                WHEN starts_with(rid, 'HEALTH_CHECK_') THEN substr(rid, 14)
-                WHEN regexp_matches(rid, '^[0-9]+_.') THEN regexp_replace(rid, '^[0-9]+_', '')
-                ELSE regexp_replace(rid, '-[0-9a-f]{8}$', '')
-            END AS bare,
-            starts_with(rid, 'HEALTH_CHECK_') AS keep
-        FROM ids
-        WHERE starts_with(rid, 'HEALTH_CHECK_')
-            OR regexp_matches(rid, '^[0-9]+_.')
-            OR regexp_matches(rid, '^(chatcmpl|cmpl|embd|score|rerank|pool)-.*-[0-9a-f]{8}$')
+    WITH plain AS (
+        SELECT DISTINCT rid FROM every_id WHERE rid IN (SELECT bare FROM decorated)
     ),
     single AS (
         SELECT any_value(rid) AS rid, bare, bool_or(keep) AS keep
         FROM decorated
-        WHERE bare IN (SELECT rid FROM ids)
+        WHERE bare IN (SELECT rid FROM plain)
         GROUP BY bare
         HAVING count(*) = 1
     )
@@ -56,6 +58,6 @@ ALIAS_SQL: Final = """
 
 def find_aliases(con: duckdb.DuckDBPyConnection) -> int:
     """Make the table `alias` (rid → known) from the `raw_*` views; returns how many spellings it maps."""
-    con.execute(IDS_SQL)
-    con.execute(ALIAS_SQL)
+    for sql in (ID_SQL, DECORATED_SQL, ALIAS_SQL, "DROP VIEW temp.every_id"):
+        con.execute(sql)
     return int(con.execute("SELECT count(*) FROM alias").fetchall()[0][0])

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from ridgeline.signals.rows import Rows
 
 SMALL_BYTES: Final = 64 << 20
-PART_BYTES: Final = 32 << 20
+PART_BYTES: Final = 16 << 20
 # Texts that hardly repeat, and numbers: a dictionary of them is built and thrown away.
 DISTINCT: Final = frozenset(("rid", "client_rid", "parent_rid", "trace_id", "session_id", "text"))
 
@@ -53,10 +53,12 @@ class Spill:
         return tuple(sorted({name for name in (*self._held, *self._parts) if self.has(name)}))
 
     def adopt(self, table: str, parts: Sequence[Path]) -> None:
-        """Take over part files that another process wrote, behind the rows that are here."""
+        """Take over part files that another process wrote, behind the rows that are here: they get numbers of this one,
+        because ids of rows are made of them.
+        """
         if self._held.get(table):
             self._write(table)
-        self._parts[table] += parts
+        self._parts[table] += [part.rename(self._next(table, at)) for at, part in enumerate(parts)]
 
     def has(self, table: str) -> bool:
         """Whether any row of this table was added."""
@@ -88,11 +90,14 @@ class Spill:
             self._write(table)
         return tuple(self._parts.get(table, ()))
 
+    def _next(self, table: str, after: int = 0) -> Path:
+        return self.folder / f"{table}-{len(self._parts[table]) + after:05d}.parquet"
+
     def _write(self, table: str) -> None:
         if not self._held[table]:
             return
         data = pa.concat_tables(self._held[table], promote_options="default")
-        path = self.folder / f"{table}-{len(self._parts[table]):05d}.parquet"
+        path = self._next(table)
         words = [field.name for field in data.schema if pa.types.is_string(field.type) and field.name not in DISTINCT]
         # read once or twice and removed: writing has to be cheap, not small
         pq.write_table(data, path, compression="lz4", use_dictionary=words)
