@@ -93,6 +93,7 @@ TIMES: Final[dict[str, str]] = {
                       ("time per output token", "TPOT"), ("queue", "排队"), ("queue time", "排队时间"),
                       ("the figure it hurts", "受影响的指标"))
        for name, said in STATISTICS.items()},
+    "time per token p90 ({share})": "TPOT p90 ({share})",
     "mean": "均值",
     "the figure it hurts": "受影响的指标",
     "requests without an answer": "没有得到回答的请求",

@@ -9,7 +9,7 @@ from ridgeline.sim.whatif.classes import Group
 from ridgeline.sim.whatif.flags import named, parts_of
 from ridgeline.sim.whatif.gate import Gate
 from ridgeline.sim.whatif.paired import Change
-from ridgeline.sim.whatif.result import LOST_SHARE, Compared, Comparison
+from ridgeline.sim.whatif.result import LOST_SHARE, Compared, Comparison, Objective
 from ridgeline.words.catalogue import said
 
 WORTH: Final = 0.05
@@ -19,7 +19,8 @@ WORTH_GOODPUT: Final = 0.01
 CLOSE: Final = 0.03
 """Settings whose gains differ by less than this share of the base are alike: the first one given is taken."""
 PAYS: Final = 0.05
-"""A class that is slower by more than this share, beyond its interval, pays."""
+"""A class or a figure that is slower by more than this share, beyond its interval, pays."""
+PAID_BY: Final = frozenset({"ttft_s", "tpot_s", "e2e_s"})
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ def advise(found: Comparison) -> Advice:
     near = CLOSE * abs(found.base_figure)
     chosen = next(run for run in good if run.score <= top + near)
     flag, needs = named(chosen.variant.changes, chosen.variant.settings)
-    pays = payers(chosen.classes)
+    pays = (*figures_worse(chosen, found.objective), *payers(chosen.classes))
     flags, gain = (("flags", parts_of(chosen.variant.changes, chosen.variant.settings)[0]),), told(chosen, found)
     head = Statement("decide.head", (("action", Statement("decide.set", flags)), ("gain", gain)))
     if distrusted:
@@ -90,6 +91,17 @@ def worth(run: Compared, found: Comparison) -> bool:
         return False
     least = WORTH_GOODPUT if found.objective.metric == "goodput" else WORTH * abs(gain.before)
     return -gain.delta >= least
+
+
+def figures_worse(run: Compared, by: Objective) -> tuple[str, ...]:
+    """Figures other than the objective that get worse, by how much: a larger batch, say, is paid with each token."""
+    out = []
+    for metric, row in (run.changes or {}).items():
+        moved = row["p90"]
+        if metric in PAID_BY and metric != by.metric and moved is not None and moved.certain and moved.relative:
+            name = Objective(metric, "p90").text
+            out += [f"{name} ({moved.relative:+.0%})"] if moved.relative > PAYS else []
+    return tuple(out)
 
 
 def payers(classes: Sequence[tuple[Group, Change]]) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ridgeline.model.fact import Statement
 from ridgeline.sim.fidelity.contract import rounded
 from ridgeline.sim.whatif import gate
-from ridgeline.sim.whatif.advise import payers, tentative, told, worth
+from ridgeline.sim.whatif.advise import figures_worse, payers, tentative, told, worth
 from ridgeline.sim.whatif.basis import Basis
 from ridgeline.sim.whatif.choose import HURT_FROM, Choice, Good, choose
 from ridgeline.sim.whatif.compare import compare
@@ -213,7 +213,7 @@ def with_gain(
     one = tries[chosen.variant.name]
     flag, needs = named(chosen.variant.changes, chosen.variant.settings)
     trusted = found.gate is not None and found.gate.trust
-    pays = payers(chosen.classes)
+    pays = (*figures_worse(chosen, found.objective), *payers(chosen.classes))
     risks = tuple(r for r in (*one.risk.split("; "), *(f"pays: {name}" for name in pays)) if r)
     gain = told(chosen, found)
     head = Statement("decide.head", (("action", action(chosen.variant)), ("gain", gain)))
