@@ -1,8 +1,10 @@
 """The whole score: grid, processes, results file, page, calibration."""
 
 import json
-from collections.abc import Iterator
+import signal
+from collections.abc import Generator
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -87,16 +89,24 @@ def run_task(_shared: None, task: Task) -> list[Result]:
     return run_cell(task.cell, task.arms, task.checked)
 
 
-def run_all(todo: list[Task], jobs: int, on: str | None = None) -> Iterator[tuple[Task, list[Result]]]:
-    """Results of every task as they come; ``on``: a Ray cluster instead of processes."""
+def run_all(todo: list[Task], jobs: int, on: str | None = None) -> Generator[tuple[Task, list[Result]], None, None]:
+    """Results of every task as they come; ``on``: a Ray cluster instead of processes. Closed, it begins no more."""
     if on is not None:
         for place, found in over(on, run_task, todo, None, jobs):
             yield todo[place], found
         return
-    with ProcessPoolExecutor(jobs) as pool:
+    pool = ProcessPoolExecutor(jobs, initializer=mortal)
+    try:
         asked = {pool.submit(run_task, None, task): task for task in todo}
         for done in as_completed(asked):
             yield asked.pop(done), done.result()
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def mortal() -> None:
+    """A process of the pool ends when it is told to; our own way of ending is for the process that was started."""
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 def ordered(results: list[Result]) -> list[Result]:
@@ -129,8 +139,8 @@ def run_score(
     todo = missing(grid, arms, have)
     results_file.parent.mkdir(parents=True, exist_ok=True)
     mend(results_file)
-    with results_file.open("a", encoding="utf-8") as out:
-        for k, (task, found) in enumerate(run_all(todo, jobs, on)):
+    with results_file.open("a", encoding="utf-8") as out, closing(run_all(todo, jobs, on)) as running:
+        for k, (task, found) in enumerate(running):
             out.write("".join(json.dumps(r, sort_keys=True) + "\n" for r in found))
             out.flush()
             have += found
