@@ -27,9 +27,9 @@ WITH rows AS (
 known AS (SELECT * FROM rows WHERE length IS NOT NULL)
 SELECT count(*) AS n, median(length) AS typical, max(length) AS peak, arg_min(length, ord) AS first,
     arg_max(length, ord) AS last, count(DISTINCT length) FILTER (WHERE length > 0) AS lengths,
-    count(*) FILTER (WHERE length > 0
-        AND coalesce(running, 0) <= 1) AS occupied, max(ts) - min(ts) AS span_s, median(usage) AS usage,
-    max(waiting) AS waiting, median(running) AS running,
+    count(*) FILTER (WHERE length > 0 AND coalesce(running, 0) <= greatest(1, length / 8)) AS occupied,
+    max(ts) - min(ts) AS span_s, median(usage) AS usage, max(waiting) AS waiting,
+    median(running) AS running,
     (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
      FROM (SELECT source, min(line) AS a, max(line) AS b FROM known GROUP BY source)) AS cites
 FROM known
@@ -60,7 +60,10 @@ def pd_queue(view: View, queue: str) -> Fact:
 
 
 def pd_queue_frozen(view: View, queue: str) -> Fact:
-    """Whether a PD queue stood at one length above zero over twenty seconds while hardly anything ran."""
+    """Whether a PD queue stood at one length above zero over twenty seconds while hardly anything ran.
+
+    Hardly: one request, or an eighth of those that wait. What came out of the queue would run.
+    """
     row = ready(view).one(QUEUES, {**bounds(view), "queue": queue})
     n, typical, _peak, _first, _last, lengths, occupied, span_s, *_rest, cites = row
     if n < 10 or span_s is None or span_s < 20:
@@ -158,10 +161,10 @@ def stuck_transfers(view: View) -> Fact:
     for state in ("WaitingForInput", "Transferring"):
         rooms = kvpoll_timeouts(view, state)
         if rooms.value:
-            return restated(rooms, rooms.value, "rooms", "stuck.timeout")
+            return restated(rooms, rooms.value, "rooms", "stuck.timeout", given_up=rooms.value)
     late = transfer_failures(view, timed_out=True)
     if late.value and not kvpoll_timeouts(view, "Bootstrapping").value:
-        return restated(late, late.value, "transfers", "stuck.copy")
+        return restated(late, late.value, "transfers", "stuck.copy", given_up=late.value)
     frozen = pd_queue_frozen(view, "transfer")
     if frozen.value:
         return restated(frozen, 1, "queues", "stuck.queue")

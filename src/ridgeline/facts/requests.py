@@ -97,6 +97,8 @@ def slice_share(view: View, part: str) -> Fact:
     row = dict(zip(SLICE_COLUMNS, view.one(SLICES, bounds(view)), strict=True))
     over, under = PARTS[part]
     if not row["n"] or row[over] is None or not row[under]:
+    if part == "queue" and not row["ttft_s"] and row["queue_s"] and row["queue_s"] >= 0.5 * (row["e2e_s"] or 0.0):
+        under = "e2e_s"  # the scheduler's own line knows no first token: of a part of that time the wait is no less
         scraped = _from_histograms(view, part)
         return scraped if scraped is not None else lacking(f"{over} of requests", HOW_TIMES, row["n"] or 0)
     value = row[over] / row[under]

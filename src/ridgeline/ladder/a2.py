@@ -21,10 +21,11 @@ def rung(context: Context) -> Answer:
     ttft, e2e = ask("seconds", what="ttft_s", q=0.5), ask("seconds", what="e2e_s", q=0.5)
     known = {part: fact for part, fact in shares.items() if fact.value is not None}
     spent = {part: dict(fact.statement.figures).get("spent_s") or 0.0 for part, fact in known.items()}
+    whole = known.keys() == {"queue"} and ttft.value is None
     return answer(
         context,
         "A2",
-        "a2.slices" if known else "a2.times",
+        "a2.queue" if whole else "a2.slices" if known else "a2.times",
         (*shares.values(), ttft, e2e),
         context.excluded("prefill", "frontend"),
         (),

@@ -179,7 +179,8 @@ CAUSES: Final[dict[str, str]] = {
         "KV moves at {transfer_slowed__now:.3g} GB/s against {transfer_slowed__then:.3g} before."
     ),
     "cause.disagg.transfer-stuck": (
-        "KV never came: {stuck_transfers__value:#transfer|transfers} given up[[ (in state "
+        "KV never came[[: {stuck_transfers__given_up:#transfer|transfers} given up]][[: {stuck_transfers__length:.3g} "
+        "stand in the transfer queue, unmoved for {stuck_transfers__span_s:.3g} s]][[ (in state "
         "{stuck_transfers__state} after {stuck_transfers__waited} s; the wait began that long before the line)]]."
     ),
     "cause.disagg.ratio": "The {sides__value} side is saturated while the other has room.",

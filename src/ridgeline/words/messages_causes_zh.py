@@ -167,7 +167,9 @@ CAUSES: Final[dict[str, str]] = {
         "KV 传输速度为 {transfer_slowed__now:.3g} GB/s，之前为 {transfer_slowed__then:.3g} GB/s。"
     ),
     "cause.disagg.transfer-stuck": (
-        "KV 一直没有到：{stuck_transfers__value} 个传输被放弃[[（在 {stuck_transfers__state} 状态停了 "
+        "KV 一直没有到[[：{stuck_transfers__given_up} 个传输被放弃]]"
+        "[[：transfer 队列停在 {stuck_transfers__length:.3g} 个，{stuck_transfers__span_s:.3g} s 没有变化]]"
+        "[[（在 {stuck_transfers__state} 状态停了 "
         "{stuck_transfers__waited} s；等待在日志行出现之前这么久就开始了）]]。"
     ),
     "cause.disagg.ratio": "{sides__value:word} 一侧已饱和，另一侧还有余量。",

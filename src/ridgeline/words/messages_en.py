@@ -88,6 +88,7 @@ RUNGS: Final[dict[str, str]] = {
         "the queue]][[, {prefill:.0%} prefill]]; of E2E:[[, {decode:.0%} decode]][[, {return:.0%} the way back]]"
         "[[, {unaccounted:.0%} without any stamp]])"
     ),
+    "a2.queue": "{queue:.0%} of the slower requests' whole time is the queue[[ (median E2E {e2e_s:.3g} s)]]",
     "a2.times": "[[median TTFT {ttft_s:.3g} s]][[; median E2E {e2e_s:.3g} s]]; no slice of them is stamped",
     "a2b.stream": (
         "[[; a stream's longest gap is {gaps:.3g} times its usual one ({gap_s:.3g} s)]]"
@@ -210,6 +211,7 @@ RUNGS: Final[dict[str, str]] = {
     "why.standing-queue": "somebody waits at all times while the running count stands still",
     "why.late-tokens": "tokens reach the client far more slowly than the engine makes them",
     "why.symptom-unseen": "the evidence could not have shown the complaint",
+    "why.told-to-stop": "the log shows an orderly end: somebody told the server to stop",
     "why.open-cause": "a cause is half shown and neither proven nor excluded",
 }
 

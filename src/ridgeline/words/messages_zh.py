@@ -73,6 +73,7 @@ RUNGS: Final[dict[str, str]] = {
         "[[；TTFT 中 prefill 占 {prefill:.0%}]][[；E2E 中 decode 占 {decode:.0%}]][[；E2E 中返回路径占 {return:.0%}]]"
         "[[；E2E 中没有任何时间戳的占 {unaccounted:.0%}]]）"
     ),
+    "a2.queue": "较慢请求的全部时间中有 {queue:.0%} 在排队[[（E2E 中位数 {e2e_s:.3g} s）]]",
     "a2.times": "[[TTFT 中位数 {ttft_s:.3g} s]][[；E2E 中位数 {e2e_s:.3g} s]]；其中各段都没有时间戳",
     "a2b.stream": (
         "[[；流的最长间隔是平时的 {gaps:.3g} 倍（{gap_s:.3g} s）]]"
@@ -188,6 +189,7 @@ RUNGS: Final[dict[str, str]] = {
     "why.backlog": "读取过慢，输出分块在堆积",
     "why.standing-queue": "始终有请求在排队，而运行数不变",
     "why.late-tokens": "token 到达客户端远慢于引擎产生它的速度",
+    "why.told-to-stop": "日志显示的是有序退出：有人要求服务停止",
     "why.symptom-unseen": "这些证据本来就看不到所述的症状",
     "why.open-cause": "有一个原因只得到部分印证，既未证实也未排除",
 }

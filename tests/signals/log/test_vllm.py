@@ -42,6 +42,11 @@ def line(text: str, level: str = "ERROR", s: int = 0) -> str:
         ),
         ("Mooncake transfer failed for request cmpl-7-0", "transfer-failed", {"rid": "cmpl-7-0"}),
         (
+            "pulling kv_caches for ['cmpl-7-0'] failed: Timeout waiting for P side ready.",
+            "transfer-failed",
+            {"rid": "cmpl-7-0"},
+        ),
+        (
             "Failed to transfer KV cache for request cmpl-7-0: Mooncake transfer failed, ret: -1",
             "transfer-failed",
             {"rid": "cmpl-7-0"},
