@@ -1,6 +1,7 @@
-"""Ingest of a request log of N requests: seconds, peak memory, size; and of a server log and one four times as long.
+"""Ingest of a request log of N requests: processor seconds, peak memory, size; and of server logs, each larger.
 
-Run: python bench/ingest.py [N [MB]]. The second line says how far the peak grows with the log.
+Run: python bench/ingest.py [N [MB …]] (default 200,000 requests, 100 and 400 MB). The last line says how far the peak
+grows from the last log but one to the last. Processor seconds, because a busy machine makes all others worthless.
 """
 
 import json
@@ -22,11 +23,11 @@ from pathlib import Path
 from ridgeline.bundle.find import find
 from ridgeline.bundle.open import read_sources
 from ridgeline.bundle.store import write_bundle
-started = time.perf_counter()
+started = time.process_time()
 view, sources = read_sources(find([sys.argv[1]]), hash_all=True)
-read = time.perf_counter()
+read = time.process_time()
 rows = write_bundle(view, sources, Path(sys.argv[2]))
-done = time.perf_counter()
+done = time.process_time()
 peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 print(f"{rows.get('requests', 0)} {read - started:.2f} {done - read:.2f} {peak:.0f}")
 """
@@ -67,7 +68,7 @@ def request_log(path: Path, requests: int, seed: int = 7) -> None:
 
 
 def ingest(log: Path, folder: Path) -> tuple[int, float, float, int]:
-    """(requests, seconds of reading and merging, seconds of writing, peak MB) of one ingest in a process of its own."""
+    """(requests, processor seconds of reading and merging, of writing, peak MB) of one ingest in its own process."""
     env = {**os.environ, "RIDGELINE_KEY_FILE": str(folder / "key")}
     out = folder / f"{log.name}.bundle"
     run = subprocess.run(
@@ -77,7 +78,7 @@ def ingest(log: Path, folder: Path) -> tuple[int, float, float, int]:
     return int(rows), float(read_s), float(write_s), int(peak_mb)
 
 
-def main(requests: int, small_mb: int) -> None:
+def main(requests: int, sizes_mb: list[int]) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         log = folder / "requests.log"
@@ -85,20 +86,22 @@ def main(requests: int, small_mb: int) -> None:
         rows, read_s, write_s, peak_mb = ingest(log, folder)
         size = sum(p.stat().st_size for p in (folder / "requests.log.bundle").rglob("*") if p.is_file())
         print(
-            f"{rows:,} requests, {log.stat().st_size / 1e6:.0f} MB of log: read and merged in {read_s:.2f} s, "
-            f"written in {write_s:.2f} s, peak {peak_mb} MB, bundle {size / 1e6:.0f} MB"
+            f"{rows:,} requests, {log.stat().st_size / 1e6:.0f} MB of log: read and merged in {read_s:.2f} CPU-s, "
+            f"written in {write_s:.2f} CPU-s, peak {peak_mb} MB, bundle {size / 1e6:.0f} MB"
         )
+        log.unlink()
         peaks = []
-        for mb in (small_mb, 4 * small_mb):
+        for mb in sizes_mb:
             log = folder / f"server-{mb}.log"
             log_read.compose(log, mb * LINES_PER_MB)
-            peaks.append(ingest(log, folder)[3])
+            _, read_s, write_s, peak_mb = ingest(log, folder)
+            print(f"server log of {mb} MB: {read_s:.2f} + {write_s:.2f} CPU-s, peak {peak_mb} MB")
+            peaks.append(peak_mb)
             log.unlink()
-        print(
-            f"server log of {small_mb} MB: peak {peaks[0]} MB; of {4 * small_mb} MB: peak {peaks[1]} MB, "
-            f"{(peaks[1] - peaks[0]) / (3 * small_mb):.2f} MB for each MB more"
-        )
+        if len(peaks) > 1:
+            more = (peaks[-1] - peaks[-2]) / (sizes_mb[-1] - sizes_mb[-2])
+            print(f"{more:.2f} MB of peak for each MB more")
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 200_000, int(sys.argv[2]) if len(sys.argv) > 2 else 100)
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 200_000, [int(mb) for mb in sys.argv[2:]] or [100, 400])

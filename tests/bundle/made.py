@@ -18,6 +18,7 @@ from ridgeline.signals.rows import ARROW, Reading, Rows
 from ridgeline.signals.stream import Blob
 
 Row = Mapping[str, Any]
+LIMIT = SMALL_BYTES  # of tests that give none
 
 
 def source(number: int, path: str, kind: str = "log", **said: Any) -> Source:
@@ -28,10 +29,10 @@ def source(number: int, path: str, kind: str = "log", **said: Any) -> Source:
 
 
 def assembled(
-    tables: Mapping[str, Sequence[Row]], sources: Sequence[Source] | None = None, limit: int = SMALL_BYTES
+    tables: Mapping[str, Sequence[Row]], sources: Sequence[Source] | None = None, limit: int | None = None
 ) -> View:
     """A view over these rows; one source of kind log where none are given. `limit` 0 goes through part files."""
-    spill = Spill(limit)
+    spill = Spill(LIMIT if limit is None else limit)
     for table, rows in tables.items():
         # in the order given, a few rows at a time, as readers hand them over
         for at in range(0, len(rows), 3):

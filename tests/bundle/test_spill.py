@@ -33,6 +33,22 @@ def test_much_goes_to_part_files_in_order_and_memory_is_given_back() -> None:
     assert spill.memory("events") is None or spill.memory("events").num_rows == 0
 
 
+def test_adopted_parts_are_numbered_behind_those_that_are_there(tmp_path: Path) -> None:
+    spill = Spill(limit=0)
+    spill.add(rows("events", line=[0]))
+    for task in ("a", "b"):
+        (tmp_path / task).mkdir()
+        far = Spill(0, tmp_path / task)
+        for line in (1, 2):
+            far.add(rows("events", line=[line], kind=[task]))
+            far.parts("events")
+        spill.adopt("events", far.parts("events"))
+    parts = spill.parts("events")
+    assert len({part.name for part in parts}) == len(parts)
+    assert [part.name for part in parts] == sorted(part.name for part in parts)
+    assert [line for part in parts for line in pq.read_table(part)["line"].to_pylist()] == [0, 1, 2, 1, 2]
+
+
 def test_the_folder_goes_with_the_spill() -> None:
     spill = Spill(limit=0)
     spill.add(rows("events", line=[1]))

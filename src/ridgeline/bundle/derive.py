@@ -35,6 +35,10 @@ WORKED: Final[dict[str, str]] = {
     " WHEN forward_s IS NULL AND finished_ts >= first_token_ts THEN finished_ts - first_token_ts END END)",
 }
 COLUMNS: Final = ", ".join(f"{WORKED[n]} AS {n}" if n in WORKED else f'parts."{n}"' for n in REQUEST)
+# Columns that the statement below can fill where no record says anything of them.
+FILLED: Final = frozenset(
+    (*WORKED, "rid", "client_rid", "state", "status_code", "abort_message", "received_ts", "e2e_s", "queued_ts")
+)
 
 # A request that arrived and never finished ended somehow if the client or an abort line of the log says so.
 DERIVED_SQL: Final = f"""

@@ -10,12 +10,12 @@ from typing import Any, Final
 
 import duckdb
 
-from ridgeline.bundle.derive import DERIVED_SQL
+from ridgeline.bundle.derive import DERIVED_SQL, FILLED
 from ridgeline.bundle.keys import find_members
 from ridgeline.bundle.link import link
 from ridgeline.bundle.precedence import AGREE, FINISHING, STAGE_COLUMNS, order_for
-from ridgeline.bundle.raw import PART_ROWS, STORED, literal, parquet
-from ridgeline.model.tables import REQUEST
+from ridgeline.bundle.raw import PART_ROWS, STORED, columns_sql, literal, parquet
+from ridgeline.model.tables import REQUEST, TABLES
 
 EARLIEST_TS: Final = 631152000.0  # 1990-01-01
 LATEST_TS: Final = 4102444800.0  # 2100-01-01
@@ -112,11 +112,15 @@ def merge(
         con.execute("CREATE OR REPLACE TEMP VIEW records_here AS FROM numbered")
         con.execute(f"CREATE TABLE requests AS {select}")
     else:
+        # most columns are null in most input: they need not be sorted and written to be so
+        said = FILLED.union(KEYED, stage_columns, *present.values())
+        columns = [name for name in TABLES["requests"] if name in said or name not in REQUEST]
+        names = ", ".join(f'"{name}"' for name in columns)
         files: list[Path] = []
         for at, _ in enumerate(_slices(con, len(origins), near)):
             files.append(out / f"requests-{at:05d}.parquet")
-            con.execute(f"COPY ({select}) TO {literal(str(files[-1]))} ({STORED})")
-        con.execute(f"CREATE VIEW requests AS SELECT * FROM {parquet(files)}")
+            con.execute(f"COPY (SELECT {names} FROM ({select})) TO {literal(str(files[-1]))} ({STORED})")
+        con.execute(f"CREATE VIEW requests AS SELECT {columns_sql('requests', columns)} FROM {parquet(files)}")
 
 
 def _slices(con: duckdb.DuckDBPyConnection, origins: int, near: Near) -> Iterator[None]:
