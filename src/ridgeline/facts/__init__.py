@@ -26,6 +26,7 @@ from ridgeline.facts import (
     inflight,
     leak,
     link,
+    log_ends,
     memory,
     outputs,
     policy,
@@ -38,8 +39,10 @@ from ridgeline.facts import (
     requests,
     reuse,
     slow_rank,
+    snapshot,
     standstill,
     streams,
+    trend,
     way_back,
 )
 from ridgeline.facts.points import ready
@@ -50,6 +53,7 @@ MEASURES: Final[dict[str, Callable[..., Fact]]] = {
     # the queue and its regime
     "waiting_share": queue.waiting_share,
     "queue_pressure": queue.queue_pressure,
+    "standing_queue": queue.standing_queue,
     "queue_motion": queue.queue_motion,
     "queue_peak": queue.queue_peak,
     "at_cap_share": queue.at_cap_share,
@@ -134,12 +138,19 @@ MEASURES: Final[dict[str, Callable[..., Fact]]] = {
     "adapters_limit": groups.adapters_limit,
     "adapter_wait": groups.adapter_wait,
     "grammar_wait": groups.grammar_wait,
+    "grammar_queue": snapshot.grammar_queue,
+    "adapters_full": snapshot.adapters_full,
+    "tier_short": snapshot.tier_short,
     # happenings
     "event_count": events.event_count,
     "orphan_outputs": events.orphan_outputs,
     "ceiling_loss": events.ceiling_loss,
     "slots_held": events.slots_held,
     "corrupt_outputs": events.corrupt_outputs,
+    "answered_share": log_ends.answered_share,
+    "unended_share": log_ends.unended_share,
+    "admission_stops": log_ends.admission_stops,
+    "boot_pace": log_ends.boot_pace,
     "frozen_s": standstill.frozen_s,
     "silent_arrivals": standstill.silent_arrivals,
     "snapshot_held_s": standstill.snapshot_held_s,
@@ -220,6 +231,7 @@ MEASURES: Final[dict[str, Callable[..., Fact]]] = {
     "bad_events": evidence.bad_events,
     "changes_near_onset": evidence.changes_near_onset,
     "change": change.change,
+    "trend": trend.trend,
 }
 
 Args = tuple[tuple[str, Any], ...]

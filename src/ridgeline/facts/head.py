@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from ridgeline.bundle.view import View
 from ridgeline.facts.events import event_count
+from ridgeline.facts.log_ends import admission_stops
 from ridgeline.facts.make import bounds, found, lacking, restated, rounded
 from ridgeline.facts.points import ready
 from ridgeline.model.fact import Fact
@@ -48,11 +49,16 @@ def head_blocked(view: View) -> Fact:
 
 
 def unfittable(view: View) -> Fact:
-    """Whether a request that can never be admitted stands in the way, or is refused as too large each time."""
+    """Whether a request that can never be admitted stands in the way, or is refused as too large each time.
+
+    A log that ends with a growing queue beside an emptying batch says that nobody is admitted, and not for how long.
+    """
     said = event_count(view, "request-too-large")
     if said.value:
         return restated(said, True, "", said.statement.key or "event_count")
     blocked = head_blocked(view)
     if blocked.value is not None:
         return restated(blocked, bool(blocked.value >= STANDS_S), "", "head_blocked" if blocked.value else "head.none")
+    if admission_stops(view).value:
+        return lacking("whether the head of the queue can ever be admitted", HOW_IDLE, said.n)
     return said if said.value is None else restated(said, False, "", said.statement.key)

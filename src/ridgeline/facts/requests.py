@@ -6,6 +6,7 @@ from typing import Final
 
 from ridgeline.bundle.view import View
 from ridgeline.facts.histograms import observed
+from ridgeline.facts.log_ends import FAILED, REFUSED, answered_share
 from ridgeline.facts.make import bounds, found, lacking, restated, rounded
 from ridgeline.model.fact import Fact
 
@@ -96,9 +97,9 @@ def slice_share(view: View, part: str) -> Fact:
     """Share of TTFT (queue, pre_queue, prefill, …) or of E2E (decode, return, unaccounted), over the slower half."""
     row = dict(zip(SLICE_COLUMNS, view.one(SLICES, bounds(view)), strict=True))
     over, under = PARTS[part]
-    if not row["n"] or row[over] is None or not row[under]:
     if part == "queue" and not row["ttft_s"] and row["queue_s"] and row["queue_s"] >= 0.5 * (row["e2e_s"] or 0.0):
         under = "e2e_s"  # the scheduler's own line knows no first token: of a part of that time the wait is no less
+    if not row["n"] or row[over] is None or not row[under]:
         scraped = _from_histograms(view, part)
         return scraped if scraped is not None else lacking(f"{over} of requests", HOW_TIMES, row["n"] or 0)
     value = row[over] / row[under]
@@ -146,9 +147,19 @@ FROM bad
 """
 
 
+STATED: Final = "SELECT count(*) FROM asks WHERE status_code IS NOT NULL"
+
+
 def outcome_share(view: View, what: str) -> Fact:
-    """Share of requests that were rejected, aborted, invalid, in error, or never finished."""
+    """Share of requests that were rejected, aborted, invalid, in error, or never finished.
+
+    Access lines tell of the invalid and of errors where no record of a request has a status.
+    """
     n, hits, message, cites = view.one(OUTCOMES, {**bounds(view), "what": what})
+    if what in (REFUSED, FAILED) and not hits and not view.one(STATED)[0]:
+        answered = answered_share(view, what)
+        if answered.value:
+            return restated(answered, answered.value, "share", "answered_share")
     if not n:
         return lacking("requests and their outcomes", "--log-requests, the metrics exporter, or a client file")
     return found(view, hits / n, "share", n, cites, hits=hits, what=what, message=(message or "")[:120])

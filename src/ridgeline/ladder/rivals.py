@@ -13,7 +13,7 @@ from typing import Final
 from ridgeline.causes.sign import HINT
 from ridgeline.ladder.judge import Judgement
 
-TELLING: Final = frozenset({"change", "uneven_queues"})
+TELLING: Final = frozenset({"change", "event_count", "uneven_queues"})
 
 
 def weighed(judged: Sequence[Judgement]) -> tuple[Judgement, ...]:
@@ -21,7 +21,9 @@ def weighed(judged: Sequence[Judgement]) -> tuple[Judgement, ...]:
 
     So is what such a one explains: the rival may explain it as well.
     """
-    rivals = [r for r in judged if not r.holds and not r.ruled_out and _speaks(r)]
+    # Where each prompt hits as many tokens as before, prompts only grew: nothing is lost that could explain anything.
+    grew = any(("of", "cached_each") in h.sign.args and h.answer is True for j in judged for h in j.heard)
+    rivals = [r for r in judged if not r.holds and not r.ruled_out and (_speaks(r) or (_fell(r) and not grew))]
     found = {j.cause.id: [r for r in rivals if _unheard(j, r)] for j in judged if j.holds}
     direct = {cause: of for cause, of in found.items() if of}
     for j in judged:
@@ -44,12 +46,24 @@ def _speaks(r: Judgement) -> bool:
     return pointed or (r.score >= 0.5 and any(h.answer is True and h.part == "required" for h in r.heard))
 
 
+def _fell(r: Judgement) -> bool:
+    """Whether prompts hit less than before, as the rival has it: what the hits were lost to may explain the rest."""
+    return any(h.answer is True and h.part != "absent" and ("of", "hit_ratio") in h.sign.args for h in r.heard)
+
+
+def _more(j: Judgement) -> bool:
+    """Whether more arrives than before: then hits may be lost to that."""
+    return any(h.answer is True and h.part == "supporting" and ("of", "arrival_rate") in h.sign.args for h in j.heard)
+
+
 def _unheard(j: Judgement, r: Judgement) -> bool:
     """Whether what is unknown of the rival would rule the finding out, or would make it the rival's consequence.
 
-    The latter needs a change, or queues uneven from moment to moment, that the rival requires, that is measured, and
-    that the finding says nothing of.
+    The latter needs a change, a happening, or queues uneven from moment to moment, that the rival requires, that is
+    measured, and that the finding says nothing of.
     """
+    if not _speaks(r):  # only lost hits speak for it
+        return j.cause.id in r.cause.explains and not (_fell(j) or _more(j))
     own = {(h.sign.measure, h.sign.args) for h in j.heard if h.part == "required"}
     told = {
         (h.sign.measure, h.sign.args)

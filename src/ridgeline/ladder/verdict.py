@@ -7,13 +7,13 @@ from typing import Final
 
 from ridgeline.bundle.view import View
 from ridgeline.causes import LAYERS
-from ridgeline.causes.sign import HINT
+from ridgeline.causes.sign import HINT, must
 from ridgeline.facts.change import change
 from ridgeline.facts.points import alone
 from ridgeline.facts.series import span
 from ridgeline.facts.standstill import OLD_S
 from ridgeline.ladder.book import Book
-from ridgeline.ladder.judge import Judgement
+from ridgeline.ladder.judge import Heard, Judgement, says
 from ridgeline.ladder.scope import hit
 from ridgeline.ladder.symptom import UNSEEN, Asked
 from ridgeline.model.diagnosis import Finding, Window
@@ -21,17 +21,43 @@ from ridgeline.model.fact import Fact, Statement
 
 ENOUGH_POINTS: Final = 5
 ENOUGH_RATES: Final = 3
+STANDING: Final = 0.5  # of the ranks
 AMPLE_POINTS: Final = 60  # fewer load points are too few for a change to have shown
 LATE_TOKENS: Final = 2.0  # times the engine's own gap between tokens at the client
-# Layer, measure, from which value on: whatever the cause, that is where the trouble shows.
+# Layer and plain observation: whatever the cause, that is where the trouble shows. The surer ones first: what was said
+# or counted, then what went elsewhere than to the scheduler, then what became slower there.
 POINTERS: Final = (
-    ("disagg", "transfer_failures", 1),
-    ("disagg", "inflight_piles", True),
-    ("routing", "idle_places", 0.3),
-    ("routing", "gateway_skew", 0.3),
-    ("routing", "pick_skew", 2),
-    ("frontend", "itl_over_step", LATE_TOKENS),
+    ("disagg", must("transfer_failures", ">=", 1)),
+    ("disagg", must("kv_released_early", ">=", 1)),
+    ("disagg", must("inflight_piles", "is", True)),
+    ("fault", must("event_count", ">=", 1, kinds="health-fail")),
+    ("routing", must("idle_places", ">=", 0.3)),
+    ("routing", must("gateway_skew", ">=", 0.3)),
+    ("routing", must("pick_skew", ">=", 2)),
+    ("frontend", must("itl_over_step", ">=", LATE_TOKENS)),
+    ("prefill", must("grammar_queue", ">=", 4)),
+    ("prefill", must("adapters_full", "is", True)),
+    ("storage", must("tier_short", ">=", 0.5)),
+    ("frontend", must("backlogged_streams", ">=", 1)),
+    ("queue", must("slice_share", ">=", 0.5, part="queue")),
+    ("fault", must("answered_share", ">=", 0.01, what="error")),
+    ("client", must("answered_share", ">=", 0.02, what="invalid")),
+    ("queue", must("admission_stops", "is", True)),
+    ("client", must("unended_share", ">=", 0.08)),
+    ("prefill", must("boot_pace", ">=", 5)),
+    ("frontend", must("slice_share", ">=", 0.25, part="unaccounted")),
+    ("disagg", must("trend", ">=", 1.5, of="seconds", what="transfer_s")),
+    ("decode", must("trend", ">=", 2, of="prefill_pause")),
+    ("cache", must("trend", "<=", 0.8, of="hit_ratio")),
+    ("decode", must("trend", "<=", 0.8, of="accept_length")),
+    ("decode", must("trend", ">=", 1.25, of="step_excess")),
+    ("prefill", must("trend", ">=", 1.4, of="prefill_excess")),
+    ("prefill", must("trend", ">=", 1.3, of="fresh_tokens")),
 )
+# Signs that are true on many a good day: alone they point nowhere.
+EVERYDAY: Final = frozenset({"waiting_share", "flush_explains", "pool_queue"})
+PAIR: Final = "SELECT count(*) FROM servers WHERE role IN ('prefill', 'decode')"
+HELD_BY: Final = frozenset({"grammar_queue", "adapters_full", "tier_short"})  # a queue says that, these what for
 PD_QUEUES: Final = ("bootstrap", "inflight", "prealloc")
 CREPT: Final = 1.4  # times the 95th percentile of the first third
 CREPT_REQUESTS: Final = 100
@@ -52,6 +78,7 @@ def healthy(book: Book, asked: Asked, judged: Sequence[Judgement]) -> tuple[bool
     ]
     outcomes = book.ask("outcome_share", what="error")
     apart = [dict(book.ask("pd_queue", queue=q).statement.figures).get("peak") or 0 for q in PD_QUEUES]
+    stood = book.ask("standing_queue")
     cold, late_tokens = book.ask("cold_start_ratio"), book.ask("itl_over_step")
     late, queued = book.ask("seconds", what="ttft_s", q=0.95), book.ask("slice_share", part="queue")
     waited = (late.value or 0) >= 1 and (queued.value or 0) >= 0.5
@@ -59,13 +86,17 @@ def healthy(book: Book, asked: Asked, judged: Sequence[Judgement]) -> tuple[bool
     fates = outcomes.value is not None and outcomes.n >= 20
     # Where nobody says what is wrong, anything may be: how long requests take and how they end must both be seen.
     unseen = not fates if UNSEEN.intersection(asked.ladders) else asked.ladders == ("auto",) and not (fates and late.n)
+    stopped = {"errors", "hang"}.intersection(asked.ladders) and book.ask("event_count", kinds="shutdown").value
+    # Who complains of the cache has a printed rate before them: where none is in the evidence, it may be at fault.
+    ungauged = "cache" in asked.ladders and book.ask("misread_rate").value is None
     checks = (
+        ("events", events.value == 0),
+        ("told-to-stop", not stopped),
         ("few-points", (points.value or 0) >= ENOUGH_POINTS),
         ("no-rate", (rates.value or 0) >= ENOUGH_RATES),
         ("queue", queue.value is not None and queue.value < 0.2 and not waited),
         ("pool-full", peak.value is None or peak.value < 0.97),
         ("hang", not hung(book)),
-        ("events", events.value == 0),
         ("unread-errors", errors.value == 0),
         ("worse", all(f.value is None or f.value < 1.5 for f in worse) and not crept(book.view)),
         ("rush", not book.ask("rush_felt").value),
@@ -73,7 +104,9 @@ def healthy(book: Book, asked: Asked, judged: Sequence[Judgement]) -> tuple[bool
         ("pd-queues", max(apart) < PD_BACKLOG),
         ("errors", outcomes.value is None or outcomes.value < 0.01),
         ("late-tokens", late_tokens.value is None or late_tokens.value < LATE_TOKENS),
-        ("symptom-unseen", not unseen),
+        ("backlog", "stream" not in asked.ladders or not book.ask("backlogged_streams").value),
+        ("standing-queue", not (asked.stresses("queue") and stood.value is not None and stood.value >= STANDING)),
+        ("symptom-unseen", not (unseen or ungauged)),
         (
             "open-cause",
             not any(
@@ -121,11 +154,7 @@ def layers_left(judged: Sequence[Judgement], asked: Asked) -> tuple[str, ...]:
     """Layers it can still be, likeliest first: by the best open cause, then the symptom, then the rest."""
     alive = [j for j in judged if not j.ruled_out and asked.allows(j.cause)]
     speaking = sorted(
-        (
-            j
-            for j in alive
-            if any(h.answer and h.sign.weight >= HINT for h in j.heard if h.part in ("required", "supporting"))
-        ),
+        (j for j in alive if any(_telling(h) for h in j.heard)),
         key=lambda j: (not asked.stresses(j.cause.layer), -j.score),
     )
     left = {j.cause.layer for j in alive}
@@ -135,19 +164,42 @@ def layers_left(judged: Sequence[Judgement], asked: Asked) -> tuple[str, ...]:
     return tuple(dict.fromkeys(order))
 
 
+def _telling(h: Heard) -> bool:
+    """Whether a sign is seen that points to its cause's layer."""
+    counts = h.part in ("required", "supporting") and h.sign.weight >= HINT
+    return counts and h.answer is True and h.sign.measure not in EVERYDAY
+
+
 def _pointed(j: Judgement) -> bool:
-    """Whether a cause that is not ruled out is open, or a sign that points to its layer is seen."""
-    hints = (h for h in j.heard if h.part == "supporting" and h.sign.weight >= HINT)
-    return j.open or (not j.ruled_out and any(h.answer for h in hints))
+    """Whether a sign that points to its layer is seen of a cause that is not ruled out."""
+    heard = (h for h in j.heard if h.part == "supporting" or j.open)
+    return not j.ruled_out and any(_telling(h) for h in heard)
 
 
-def _seen(book: Book, layers: Sequence[str]) -> tuple[str, Fact] | None:
-    """The first layer that a plain observation points to, where no cause's own signs do."""
-    for layer, measure, least in POINTERS:
-        fact = book.ask(measure)
-        if layer in layers and fact.value is not None and fact.value >= least:
+def _shown(j: Judgement) -> bool:
+    """Whether a required sign is true, is no everyday one, and nothing excludes the cause."""
+    return j.shown and any(_telling(h) for h in j.heard if h.part == "required")
+
+
+def _seen(book: Book, layers: Sequence[str], only: frozenset[str] = frozenset()) -> tuple[str, Fact] | None:
+    """The first layer that a plain observation points to, where no cause's own signs do; of `only` these measures."""
+    for layer, sign in POINTERS:
+        if layer not in layers or (only and sign.measure not in only):
+            continue
+        if says((fact := book.of(sign)).value, sign.op, sign.bound):
             return layer, fact
     return None
+
+
+def _outside(book: Book, layers: Sequence[str], asked: Asked, why: str) -> tuple[str, Fact] | None:
+    """Where trouble lies, if there is any, that the engine shows nothing of: before or behind it, or between a pair.
+
+    Only where everything that could be held against a good state was looked at, over ample load points.
+    """
+    points = book.ask("load_points")
+    layer = "disagg" if book.view.one(PAIR)[0] else "frontend"
+    quiet = why == "symptom-unseen" and not asked.layers and (points.value or 0) >= AMPLE_POINTS
+    return (layer, points) if quiet and layer in layers else None
 
 
 def unknown(book: Book, judged: Sequence[Judgement], asked: Asked, why: str) -> Finding:
@@ -159,7 +211,10 @@ def unknown(book: Book, judged: Sequence[Judgement], asked: Asked, why: str) -> 
     if suspects:
         layers, why = ("fault", *(x for x in layers if x != "fault")), "hang"
     hinted = bool(suspects) or any(_pointed(j) for j in judged if j.cause.layer == layers[0]) if layers else False
-    seen = None if hinted else _seen(book, layers)
+    shown = bool(suspects) or any(_shown(j) for j in judged if j.cause.layer == layers[0]) if layers else False
+    seen = _seen(book, layers) if not shown else _seen(book, layers, HELD_BY) if layers[0] == "queue" else None
+    outside = None if hinted or seen is not None else _outside(book, layers, asked, why)
+    seen = seen or outside
     if seen is not None:
         layers, hinted = (seen[0], *(x for x in layers if x != seen[0])), True
     likeliest = layers[0] if layers and (hinted or asked.layers) else "unknown"
@@ -183,6 +238,8 @@ def unknown(book: Book, judged: Sequence[Judgement], asked: Asked, why: str) -> 
         facts = (*facts, book.ask("bad_events" if why == "events" else "error_lines"))
     scope, classes = hit(book)
     key = "cause.unknown.any" if likeliest == "unknown" else "cause.unknown.hang" if suspects else "cause.unknown"
+    if outside is not None:
+        key, figures = "cause.unknown.outside", (("layer", likeliest), ("layers", ", ".join(layers)))
     return Finding(
         cause="unknown",
         layer=likeliest,

@@ -191,6 +191,10 @@ RUNGS: Final[dict[str, str]] = {
         "Not enough to name a cause[[ ({why:each why.*})]][[ (seen: {kinds})]][[, first at {at}]]; it can still be: "
         "{layers}."
     ),
+    "cause.unknown.outside": (
+        "The engine itself shows nothing out of the ordinary; what users suffer, if they do, lies outside of what was "
+        "read: likeliest {layer}; it can still be: {layers}."
+    ),
     "cause.unknown.hang": (
         "[[; /health does not answer ({mute:#poll})]][[; the scheduler's figures are {age:.3g} s old]]: suspect a "
         "hang, and py-spy dump the scheduler before you restart it; that alone proves none, it can still be: {layers}."
@@ -207,11 +211,11 @@ RUNGS: Final[dict[str, str]] = {
     "why.slow-start": "the first requests after a boot were slower than an empty cache explains",
     "why.pd-queues": "queues of the pair hold many requests",
     "why.errors": "requests fail",
+    "why.told-to-stop": "the log shows an orderly end: somebody told the server to stop",
     "why.backlog": "chunks pile up because they are read slowly",
     "why.standing-queue": "somebody waits at all times while the running count stands still",
     "why.late-tokens": "tokens reach the client far more slowly than the engine makes them",
     "why.symptom-unseen": "the evidence could not have shown the complaint",
-    "why.told-to-stop": "the log shows an orderly end: somebody told the server to stop",
     "why.open-cause": "a cause is half shown and neither proven nor excluded",
 }
 

@@ -170,6 +170,9 @@ RUNGS: Final[dict[str, str]] = {
     "cause.unknown.any": (
         "不足以指出原因[[（{why:each why.*}）]][[（见到：{kinds:word}）]][[，最早在 {at}]]；仍有可能的层：{layers}。"
     ),
+    "cause.unknown.outside": (
+        "引擎自身没有异常；如果用户确实受到影响，问题在已读证据之外：最可能是 {layer}；仍有可能的层：{layers}。"
+    ),
     "cause.unknown.hang": (
         "[[；/health 没有应答（{mute} 次轮询）]][[；调度器的数据已有 {age:.3g} s 没有更新]]：怀疑是 hang，重启之前先对"
         "调度器做 py-spy dump；仅凭这一点还不能证明，仍有可能的层：{layers}。"
@@ -186,10 +189,10 @@ RUNGS: Final[dict[str, str]] = {
     "why.slow-start": "启动后的首批请求比空缓存所能解释的更慢",
     "why.pd-queues": "PD 队列中积压了许多请求",
     "why.errors": "有请求失败",
+    "why.told-to-stop": "日志显示的是有序退出：有人要求服务停止",
     "why.backlog": "读取过慢，输出分块在堆积",
     "why.standing-queue": "始终有请求在排队，而运行数不变",
     "why.late-tokens": "token 到达客户端远慢于引擎产生它的速度",
-    "why.told-to-stop": "日志显示的是有序退出：有人要求服务停止",
     "why.symptom-unseen": "这些证据本来就看不到所述的症状",
     "why.open-cause": "有一个原因只得到部分印证，既未证实也未排除",
 }
