@@ -12,10 +12,16 @@ from ridgeline.model.fact import Fact
 HOW_RANKS: Final = "/v1/loads, or /metrics and logs of every rank and replica"
 
 # A place must report on its own: one server's log lines of several ranks, scrapes of several pods.
+# An idle server writes no batch lines: what it is scraped for says that it has no queue.
 BACKLOG: Final = """
 WITH rows AS (
-    SELECT * FROM lane
+    SELECT place, role, waiting, busy, usage, source, line FROM lane
     WHERE waiting IS NOT NULL AND coalesce(role, '') <> 'client'
+        AND ($since::DOUBLE IS NULL OR ts >= $since) AND ($until::DOUBLE IS NULL OR ts <= $until)
+    UNION ALL
+    SELECT place, role, waiting, busy, usage, source, line FROM points
+    WHERE class = 'scrape' AND waiting IS NOT NULL AND coalesce(role, '') <> 'client'
+        AND server NOT IN (SELECT server FROM lane WHERE server IS NOT NULL)
         AND ($since::DOUBLE IS NULL OR ts >= $since) AND ($until::DOUBLE IS NULL OR ts <= $until)
 ),
 places AS (
@@ -101,7 +107,7 @@ WITH rows AS (
     WHERE NOT coalesce(probe, false)
         AND (coalesce(dp_rank, dp_rank_asked) IS NOT NULL OR worker IS NOT NULL
             OR (coalesce(role, 'unified') NOT IN ('prefill', 'decode')
-                AND (SELECT count(DISTINCT server) FROM asks) > 1))
+                AND (SELECT count(DISTINCT server) FROM points WHERE coalesce(role, '') <> 'client') > 1))
         AND ($since::DOUBLE IS NULL OR received_ts >= $since) AND ($until::DOUBLE IS NULL OR received_ts <= $until)
 ),
 queues AS (
@@ -154,8 +160,17 @@ def arrival_skew(view: View, by: str = "requests") -> Fact:
     return found(view, value, "ratio", n, cites, by=by, place=where, places=max(places, expected), ratio=rounded(value))
 
 
+# A server that says nothing but in its scrapes is a place as well.
+SEATS: Final = """
+SELECT count(DISTINCT place) + (SELECT count(DISTINCT server) FROM points
+    WHERE class = 'scrape' AND coalesce(role, '') <> 'client'
+        AND server NOT IN (SELECT server FROM lane WHERE server IS NOT NULL))
+FROM lane
+"""
+
+
 def _place_count(view: View) -> int:
-    return int(ready(view).one("SELECT count(DISTINCT place) FROM lane")[0])
+    return int(ready(view).one(SEATS)[0])
 
 
 KEYS: Final = """
@@ -329,6 +344,8 @@ def missing_workers(view: View) -> Fact:
     known, away, worker, scrapes, cites = view.one(GATEWAY, bounds(view))
     if away:
         return found(view, away, "workers", scrapes, cites, key="workers.away", worker=worker, workers=known)
+    if known >= 2:  # in rotation, by the word of whoever sends it requests: what it gets is a matter of placement
+        return found(view, 0, "workers", scrapes, (), key="workers.away", worker="", workers=known)
     n, workers, worker, cached, cites = view.one(PICKS, bounds(view))
     named = view.one(
         "SELECT count(*), max(source), min(line), max(line), max(peer) FROM events WHERE kind = 'worker-out'"

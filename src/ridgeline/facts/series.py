@@ -20,9 +20,15 @@ WITH asked AS (
         coalesce(e2e_s, finished_ts - received_ts) AS e2e_s, cached_tokens / nullif(prompt_tokens, 0) AS hit_share,
         CASE WHEN completion_tokens > 0 AND finish_reason IN ('stop', 'length')
             THEN CASE WHEN finish_reason = 'stop' AND completion_tokens <= 2 THEN 1.0 ELSE 0.0 END END AS cut_short,
-        prompt_tokens, return_s
+        prompt_tokens, return_s,
+        CASE WHEN (state IN ('aborted', 'error') OR finish_reason IN ('abort', 'error') OR status_code >= 500)
+                AND (status_code >= 500 OR (status_code IS NULL AND abort_message <> ''))
+                AND NOT regexp_matches(coalesce(abort_message, ''), '(?i)aborted by|disconnect|queue is full|unclosed')
+            THEN 1.0 WHEN state = 'finished' THEN 0.0 END AS failed
     FROM asks WHERE received_ts IS NOT NULL AND NOT coalesce(probe, false)
 ),
+-- Of what a well-served prompt finds in the cache less than half: a few callers' loss does not move the median.
+usual AS (SELECT quantile_cont(hit_share, 0.75) AS hit_share FROM asked),
 -- What only the client sees: its own delay before it sends, and the way through whatever stands before the engine.
 sent AS (
     SELECT r.received_ts AS ts, r.ttft_s, r.itl_max_s AS gap_s,
@@ -46,6 +52,9 @@ raw AS (
     UNION ALL SELECT 'return_s', ts, return_s, 0.9 FROM asked
     UNION ALL SELECT 'hit_share', ts, hit_share, 0.5 FROM asked
     UNION ALL SELECT 'cut_short', ts, cut_short, NULL FROM asked
+    UNION ALL SELECT 'failed', ts, failed, NULL FROM asked
+    UNION ALL SELECT 'missed', ts, CASE WHEN asked.hit_share < 0.5 * usual.hit_share THEN 1.0 ELSE 0.0 END, NULL
+        FROM asked, usual WHERE asked.hit_share IS NOT NULL AND usual.hit_share >= 0.2
     UNION ALL SELECT 'step_s', ts, step_s, 0.5 FROM stepped WHERE before > 0
     UNION ALL SELECT 'line_hit_share', ts, cached_tokens / (new_tokens + cached_tokens), 0.5 FROM batches
         WHERE kind = 'prefill' AND ts IS NOT NULL AND new_tokens + cached_tokens > 0 AND new_seq > 0
@@ -62,7 +71,8 @@ raw AS (
 span AS (SELECT min(ts) AS lo, max(ts) AS hi FROM raw WHERE value IS NOT NULL),
 sized AS (
     SELECT what,
-        CASE WHEN what IN ('waiting', 'accept_length') THEN 2000 ELSE least(2000, greatest(40, count(value) // 10)) END
+        CASE WHEN what IN ('waiting', 'accept_length') THEN 2000 WHEN what IN ('failed', 'missed') THEN 40
+            ELSE least(2000, greatest(40, count(value) // 10)) END
             AS bins
     FROM raw GROUP BY what
 ),
@@ -77,15 +87,40 @@ SELECT what, list(ts ORDER BY ts), list(value ORDER BY ts) FROM binned GROUP BY 
 WORSE: Final = {
     "waiting": 1, "ttft_s": 1, "tpot_s": 1, "e2e_s": 1, "hit_share": -1, "accept_length": -1, "client_ttft_s": 1,
     "send_lag_s": 1, "cut_short": 1, "step_s": 1, "gap_s": 1, "line_hit_share": -1,
-    "client_tpot_s": 1, "client_e2e_s": 1, "prompt_tokens": 1, "return_s": 1,
+    "client_tpot_s": 1, "client_e2e_s": 1, "prompt_tokens": 1, "return_s": 1, "failed": 1, "missed": 1,
 }  # fmt: skip
-# What comes in is no harm by itself: it frames an incident only where users fare worse from then on.
-INPUT: Final = frozenset({"prompt_tokens"})
+# What comes in is no harm by itself, nor is a cache that gives a little less: such a change frames an incident only
+# where users fare worse from then on, and then a smaller one does.
+INPUT: Final = frozenset({"prompt_tokens", "missed"})
+GENTLE: Final = frozenset({*INPUT, "hit_share"})
 
 
 def series(view: View) -> dict[str, tuple[list[float], list[float]]]:
     """Signal → times and values."""
     return {what: (times, values) for what, times, values in ready(view).query(SERIES)}
+
+
+# A start that brought another value of what pool, cache and admission depend on; its line comes after the flags'.
+RESET: Final = """
+WITH stated AS (
+    SELECT coalesce(server, '') AS server, key, value, ts, lag(value) OVER (
+        PARTITION BY server, key ORDER BY ts, source, line) AS before
+    FROM config WHERE ts IS NOT NULL AND list_contains($keys, replace(key, '-', '_'))
+)
+SELECT min(ts) FROM stated WHERE value <> before
+"""
+SETTINGS: Final = (
+    "max_total_tokens", "max_total_num_tokens", "mem_fraction_static", "page_size", "disable_radix_cache",
+    "max_running_requests", "chunked_prefill_size", "max_prefill_tokens", "schedule_conservativeness",
+    "schedule_policy", "kv_cache_dtype", "disable_cuda_graph", "enable_prefix_caching", "max_num_seqs",
+    "gpu_memory_utilization", "max_num_batched_tokens",
+)  # fmt: skip
+
+
+def reset(view: View) -> float | None:
+    """When a server first came back with another of these settings; None where none did."""
+    at: float | None = view.one(RESET, {"keys": list(SETTINGS)})[0]
+    return at
 
 
 SPAN: Final = """

@@ -8,7 +8,7 @@ from typing import Final, Literal
 
 from ridgeline.bundle.view import View
 from ridgeline.facts.change import change
-from ridgeline.facts.series import INPUT, WORSE, last_line, late_onset, series, span
+from ridgeline.facts.series import GENTLE, INPUT, WORSE, last_line, late_onset, reset, series, span
 from ridgeline.model.diagnosis import Window
 from ridgeline.stats.change_point import ChangePoint, change_points
 
@@ -18,12 +18,15 @@ MIN_SAMPLES: Final = 10
 SURE_STEP: Final = 0.01  # p-value of a step
 DOUBT: Final = 0.05  # of one among stairs, where its strength is clear
 SURE: Final = 1e-6  # a shift within the spread of its sides (latency tails under load) needs this p-value
+CLEAR: Final = 3.0  # times the spread within its sides: a step that speaks for itself
+MILD: Final = 1.5  # the same where users' times speak for it as well
 HARM: Final = 1.2  # times as long
 HARM_REQUESTS: Final = 50
 SMALL: Final = {
     "waiting": 2.0, "ttft_s": 0.05, "tpot_s": 0.002, "e2e_s": 0.1, "hit_share": 0.1, "accept_length": 0.1,
     "client_ttft_s": 0.1, "send_lag_s": 0.2, "cut_short": 0.02, "step_s": 0.005, "gap_s": 0.1, "line_hit_share": 0.1,
     "client_tpot_s": 0.002, "client_e2e_s": 0.1, "prompt_tokens": 128.0, "return_s": 0.1,
+    "failed": 0.02, "missed": 0.05,
 }  # fmt: skip
 
 
@@ -73,8 +76,9 @@ def _first_change(view: View) -> tuple[str, Window, Window] | None:
     # Stairs have short steps, each of little weight: looked for only where no clear step is.
     candidates = _candidates(known, reach, SURE_STEP) or _candidates(known, reach, DOUBT)
     if not candidates:
-        asked = {signal: values for signal, values in everything.items() if signal in INPUT}
-        candidates = [c for c in _candidates(asked, reach, SURE_STEP) if _harmful(view, reach, c)]
+        asked = {signal: values for signal, values in everything.items() if signal in GENTLE}
+        gentle = [*_candidates(asked, reach, SURE_STEP, MILD), *_came_back(view, reach)]
+        candidates = [c for c in gentle if _harmful(view, reach, c)]
     if not candidates:
         return None
     # The earliest sign of the incident, not of a bad moment that one signal had before it.
@@ -83,6 +87,14 @@ def _first_change(view: View) -> tuple[str, Window, Window] | None:
     onset, before, ended, signal = min(lasting, key=lambda c: (c[0], c[3]))
     ended = max([ended, *(c[2] for c in candidates if c[0] <= ended)])
     return signal, Window(reach[0], before), Window(onset, ended)
+
+
+def _came_back(view: View, reach: tuple[float, float]) -> list[tuple[float, float, float, str]]:
+    """The start with other settings, as a candidate; it lasts to the end."""
+    at = reset(view)
+    if at is None or at - reach[0] < MIN_BASELINE_S or reach[1] - at < MIN_INCIDENT_S:
+        return []
+    return [(at, at, reach[1] + 1e-6, "settings")]
 
 
 def _harmful(view: View, reach: tuple[float, float], change_of_input: tuple[float, float, float, str]) -> bool:
@@ -94,17 +106,23 @@ def _harmful(view: View, reach: tuple[float, float], change_of_input: tuple[floa
 
 
 def _candidates(
-    known: Mapping[str, tuple[Sequence[float], Sequence[float]]], reach: tuple[float, float], max_p: float
+    known: Mapping[str, tuple[Sequence[float], Sequence[float]]],
+    reach: tuple[float, float],
+    max_p: float,
+    strong: float = CLEAR,
 ) -> list[tuple[float, float, float, str]]:
-    """(onset, last good moment, end, signal) of the longest bad stretch of each signal that has one."""
+    """(onset, last good moment, end, signal) of the longest bad stretch of each signal that has one.
+
+    `strong`: the strength from which on a step is clear.
+    """
     candidates: list[tuple[float, float, float, str]] = []
     for signal, (times, values) in known.items():
         if len(times) < 2 * MIN_SAMPLES:
             continue
-        points = change_points(times, values, min_strength=1.5, max_p=max_p)
+        points = change_points(times, values, min_strength=MILD, max_p=max_p)
         bad = [
             stretch
-            for stretch in _bad_stretches(points, signal, reach[1] + 1e-6)
+            for stretch in _bad_stretches(points, signal, reach[1] + 1e-6, strong)
             if stretch[1] - reach[0] >= MIN_BASELINE_S and stretch[2] - stretch[0] >= MIN_INCIDENT_S
         ]
         if bad:
@@ -137,7 +155,9 @@ def _foot(
     return times[back], times[back - 1]
 
 
-def _bad_stretches(points: Sequence[ChangePoint], signal: str, end: float) -> list[tuple[float, float, float]]:
+def _bad_stretches(
+    points: Sequence[ChangePoint], signal: str, end: float, strong: float
+) -> list[tuple[float, float, float]]:
     """(onset, last good moment, end) of each stretch that is clearly worse than the level before the first change.
 
     A level counts as back where 30 % of the shift or less is left; what lies between only counts as still bad.
@@ -146,13 +166,13 @@ def _bad_stretches(points: Sequence[ChangePoint], signal: str, end: float) -> li
         return []
     good, bad = points[0].before, list[tuple[float, float, float]]()
     since: ChangePoint | None = None
-    least = max(SMALL[signal], 0.3 * abs(good))
+    least = max(SMALL[signal], (0.15 if strong < CLEAR else 0.3) * abs(good))
     before = after = 0  # samples: a rise may come in stairs, so all that lies before and after counts, not one step
     for i, point in enumerate(points):
         worse = (point.after - good) * WORSE[signal]
         before += point.n_before
         if since is None:
-            clear = point.strength >= 3 or (point.p_value <= SURE and worse >= 0.5 * abs(good))
+            clear = point.strength >= strong or (point.p_value <= SURE and worse >= 0.5 * abs(good))
             after = sum(later.n_after for later in points[i:])
             if clear and worse >= least and min(before, after) >= MIN_SAMPLES:
                 since = point
