@@ -69,6 +69,20 @@ def test_turned_away_at_the_door_is_left_out_and_counted() -> None:
     assert any(note.startswith("1 requests were turned away") for note in traffic.notes)
 
 
+def test_whom_a_full_queue_refused_is_put_back_as_it_would_have_been_served() -> None:
+    refused = bare(2, state="rejected", max_new_tokens=900, params_logged=True, completion_tokens=0,
+                   finished_ts=T0 + 2.01)  # fmt: skip
+    traffic = traffic_of(view(request(1), request(3), refused), refused=True)
+    assert traffic.rids == ("r1", "r2", "r3") and traffic.outcome[1] == "rejected"
+    # a prompt and an answer like the others', to its own limit, and nobody takes it back
+    assert traffic.scenario["input_tokens"].tolist() == [101, 102, 103]
+    assert traffic.scenario["output_tokens"].tolist() == [10, 10, 10]
+    assert traffic.scenario["max_new_tokens"].tolist() == [20, 900, 20]
+    assert traffic.scenario["cancel_ps"].tolist() == [0, 0, 0]
+    assert traffic.measured.tolist() == [True, False, True]
+    assert not any("turned away" in note for note in traffic.notes)
+
+
 def test_retracted_then_refused_holds_memory_until_it_is_gone() -> None:
     lost = request(2, state="rejected", completion_tokens=700, max_new_tokens=1200, finished_ts=T0 + 30)
     traffic = traffic_of(view(request(1), lost))

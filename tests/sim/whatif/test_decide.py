@@ -11,7 +11,7 @@ from ridgeline.sim.settings import Settings
 from ridgeline.sim.whatif.basis import Basis, read_basis, write_basis
 from ridgeline.sim.whatif.decide import decide, objective_for, to_json
 from ridgeline.sim.whatif.hypotheses import hypotheses, value_of
-from ridgeline.words.whatif import TRIES
+from ridgeline.words.whatif import BY_LOAD, TRIES
 from tests.sim.whatif.made import TIGHT, made_basis
 
 
@@ -51,6 +51,31 @@ def test_vllm_is_only_tried_with_what_it_has() -> None:
 def test_relative_values(key: str, text: str, value: str) -> None:
     assert value_of(key, text, TIGHT) == value
     assert value_of("router", "?power_of_two", Settings(router="random", workers=2)) is None
+
+
+def test_stale_loads_are_not_met_with_what_looks_at_load() -> None:
+    base = Settings(dp_size=2, load_balance_method="total_requests", workers=2, router="power_of_two")
+    tried = {value for one in hypotheses("routing.stale-load", base, 0) for _, value in one.variant.changes}
+    assert "round_robin" in tried and not tried & BY_LOAD
+
+
+def test_requests_refused_at_a_queue_limit_are_what_must_fall() -> None:
+    settings = replace(TIGHT, max_queued_requests=2)
+    made = made_basis(settings=settings)
+    assert made.traffic is not None
+    lost = np.isnan(made.traffic.observed["e2e_s"])
+    assert 0.05 < lost.mean() < 0.9
+    outcome = tuple("rejected" if each else "finished" for each in lost)
+    basis = replace(made, traffic=replace(made.traffic, outcome=outcome, measured=~lost))
+    found = decide(basis, "queue.limit-rejected", "simulate", repeats=2)
+    assert found.verdict == "change" and found.flag is not None and found.flag.startswith("--max-queued-requests")
+    assert "requests without an answer" in found.sentence and "late answers instead of refusals" in found.risks
+    assert any(risk.startswith("pays: TTFT p90 (+") for risk in found.risks)
+    assert found.comparison is not None and found.comparison.gate is not None
+    blind = replace(basis, settings=replace(settings, max_queued_requests=40))
+    gated = decide(blind, "queue.limit-rejected", "simulate", repeats=2).comparison
+    assert gated is not None and gated.gate is not None and not gated.gate.trust
+    assert any(why.startswith("refused requests: predicted ") for why in gated.gate.why)
 
 
 def test_a_flag_goes_before_a_server_where_it_does_as_well() -> None:
