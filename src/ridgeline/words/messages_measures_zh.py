@@ -19,6 +19,7 @@ QUEUE: Final[dict[str, str]] = {
     "waiting_share.zero": "{n} 个负载采样点上都没有请求排队",
     "queue_pressure": QUEUED_OF,
     "queue_pressure.none": "{n} 个负载采样点上都没有请求排队",
+    "pool_queue.prealloc": "decode 侧有 {waiting:.3g} 个请求在等待 KV 池空间（{busy:.3g} 个在运行）",
     "pool_queue.felt": "KV 池已满时，每二十个请求中有一个等待 {seconds:.3g} s 以上；等待占较慢请求 TTFT 的 {share:.0%}",
     "queued.felt": "最慢的十分之一的请求等待 {seconds:.3g} s 以上；等待占较慢请求 TTFT 的 {share:.0%}",
     "queued.chunks": (
@@ -134,6 +135,10 @@ EXECUTION: Final[dict[str, str]] = {
     "step_excess": "运行 {running:.3g} 个时，一个 decode 步耗时 {step:.3g} s，按基线拟合为 {expected:.3g} s",
     "batch_size": "decode batch 的中位数为 {value:.3g}（{n} 个采样点）",
     "graph_lost": "{n} 行 decode 日志中有 {missed} 行没有使用 CUDA graph[[，用到 graph 的最大 batch 为 {largest}]]",
+    "graph_lost.beyond": (
+        "{n} 行 decode 日志中有 {missed} 行没有使用 CUDA graph，其 batch 超过已捕获的最大值 {captured}："
+        "每个请求 {beyond:.3g} token/s，有 graph 时为 {below:.3g}"
+    ),
     "graph_lost.zero": "batch 大小有 graph 时，没有 decode 行不用 CUDA graph（{n} 行）",
     "graph_miss_share": (
         "{n} 行 decode 日志中有 {missed} 行没有使用 CUDA graph[[（用到 graph 的最大 batch 为 {largest_with}）]]"
@@ -242,6 +247,15 @@ PLACES: Final[dict[str, str]] = {
     "herds": "{n} 个有排队的时刻中，有 {uneven} 个某处的队列不到最长者的四分之一，最长者换了 {turns} 次",
     "herds.zero": "没有成群涌向一处：队列不均时最长的总是同一处（{n} 个时刻）",
     "inflight_piles": "{place} 的 inflight 队列从 {first:.3g} 变为 {last:.3g} 个请求（首尾三分之一的均值）",
+    "answered_share": "{n} 个应答中有 {hits} 个的状态码是 {status} 一类（{value:.1%}）",
+    "answered_share.zero": "{n} 个应答中没有失败的状态码",
+    "unended_share": "{n} 个已开始的应答中，{left} 个没有结束的日志行",
+    "unended_share.zero": "{n} 个已开始的应答都有结束的日志行",
+    "admission_stops": (
+        "{place} 最后一次 prefill 之后，运行数从 {first} 降到 {last}，而有 {waiting} 个在等待，池占用 {usage:.0%}"
+    ),
+    "admission_stops.zero": "日志结尾没有出现批次变空而队列增长的情况",
+    "boot_pace": "启动后最初十个请求每个 token 用 {first:.3g} s，之后为 {later:.3g} s（{value:.3g} 倍）",
     "itl_over_step": "客户端每 {heard_s:.3g} s 收到一个 token，引擎每 {made_s:.3g} s 产生一个（{value:.3g} 倍）",
     "pick_skew": "{candidates} 个 worker 中，{picks} 次选择有 {share:.0%} 落在 {worker}（为平均份额的 {value:.3g} 倍）",
     "idle_places": "{places} 个 rank 或副本中有 {idle} 个几乎没有请求，而 {place} 有 {most:.3g} 个（均值）",
@@ -333,6 +347,15 @@ PAIR: Final[dict[str, str]] = {
     "entry_wait_s.zero": "在传输之前等待的请求太少，无关紧要（{n} 个中的 {hits} 个）",
     "handshake.steady": "{hits} 个请求等待握手 {typical:.3g} s，长短相同（{least:.3g} 到 {most:.3g} s）",
     "handshake.timeout": "{value} 个请求在 {state} 状态超时[[，{waited:.4g} s 之后]]",
+    "standing_queue": "{places} 个 rank 或副本中有 {standing} 个在每个采样点都有请求排队，而运行数一直是 {running:.3g}",
+    "grammar_queue": "{queue} 个请求在等待语法编译（最多 {peak:.3g} 个）",
+    "adapters_full": "{slots:.3g} 个适配器槽位全部占用，{waiting} 个请求在等待",
+    "adapters_full.zero": "{slots:.3g} 个适配器槽位中占用 {used:.3g} 个",
+    "tier_short": (
+        "自启动以来，较慢的层级有 {share:.0%} 的 token 没有保留或没有取回（丢弃 {dropped:.4g}，未取到 {missed:.4g}）"
+        "[[，主要原因：{reason}]]"
+    ),
+    "handshake.unreachable": "握手失败，且无法访问 bootstrap 服务[[：{text}]]",
     "handshake.probes": (
         "bootstrap 队列从 {first:.3g} 到 {last:.3g}，而 prefill batch 每个只有 {largest} 个 token：只有探测请求能通过"
     ),

@@ -25,6 +25,19 @@ PLACES: Final[dict[str, str]] = {
     ),
     "herds.zero": "no herds: where queues are uneven the same place is the fullest ({n} moments)",
     "inflight_piles": "the inflight queue of {place} goes from {first:.3g} to {last:.3g} requests (means of thirds)",
+    "answered_share": "{hits} of {n} answers have a status like {status} ({value:.1%})",
+    "answered_share.zero": "none of {n} answers has a status of failure",
+    "unended_share": "{left:#answer} of {n} begun {left:#has|have} no line of {left:#its|their} end",
+    "unended_share.zero": "each of {n} answers begun has a line of its end",
+    "admission_stops": (
+        "after the last prefill of {place} running goes from {first} to {last} while {waiting} wait, "
+        "the pool {usage:.0%} full"
+    ),
+    "admission_stops.zero": "the log does not end with a queue beside an emptying batch",
+    "boot_pace": (
+        "the first ten requests after a boot took {first:.3g} s for a token, those of later {later:.3g} s "
+        "({value:.3g} times)"
+    ),
     "itl_over_step": (
         "a token reaches the client every {heard_s:.3g} s and the engine makes one every {made_s:.3g} s "
         "({value:.3g} times)"
@@ -107,6 +120,17 @@ PLACES: Final[dict[str, str]] = {
     "prealloc.waits": "{hits} of {n} requests waited {typical:.3g} s for decode's KV ({least:.3g} to {most:.3g} s)",
     "transfer_slowed": "transfers run at {now:.3g} GB/s against {then:.3g} before ({ratio:.3g} times)",
     "handshake.timeout": "{value:#request} timed out in {state}[[ after {waited:.4g} s]]",
+    "standing_queue": (
+        "on {standing} of {places} ranks or replicas somebody waits at every load point while {running:.3g} run"
+    ),
+    "grammar_queue": "{queue:#request} wait for a grammar (most: {peak:.3g})",
+    "adapters_full": "all {slots:.3g} adapter slots are in use while {waiting:#request} wait",
+    "adapters_full.zero": "{used:.3g} of {slots:.3g} adapter slots are in use",
+    "tier_short": (
+        "since the start the slower tiers did not keep or give back {share:.0%} of the tokens ({dropped:.4g} dropped, "
+        "{missed:.4g} not fetched)[[, mostly: {reason}]]"
+    ),
+    "handshake.unreachable": "handshakes fail and the bootstrap server is out of reach[[: {text}]]",
     "handshake.probes": (
         "bootstrap queue {first:.3g} to {last:.3g} while prefill batches hold {largest:#token} each: only probes "
         "get through"
