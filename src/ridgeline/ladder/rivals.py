@@ -68,7 +68,10 @@ def _unheard(j: Judgement, r: Judgement) -> bool:
     told = {
         (h.sign.measure, h.sign.args)
         for h in r.heard
-        if h.part == "required" and h.answer is True and h.sign.measure in TELLING
+        if h.part == "required"
+        and h.answer is True
+        and h.sign.measure in TELLING
+        and h.fact.statement.key != "free_places"  # one place that queues is what the finding itself says
     }
     if j.cause.id in r.cause.explains and told - own:
         return True
