@@ -58,7 +58,7 @@ CAUSES: Final = (
             helps("change", "<=", 0.75, of="hit_ratio"),
         ),
         twins=(
-            Twin("cache.eviction", must("content_changed", "is", True)),
+            Twin("cache.eviction", must("content_told", "is", True), decides=True),
             Twin("cache.key-split", must("drifting_head", "not-empty", True)),
         ),
         explains=("cache.disabled", *FOLLOWS),

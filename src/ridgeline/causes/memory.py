@@ -259,8 +259,8 @@ CAUSES: Final = (
         id="memory.pool-misconfigured",
         looks_like="The pool is so small that a handful of requests fills it.",
         differs="Not the load but the size of the pool is out of proportion.",
-        required=(QUEUED, must("pool_full", "is", True), must("pool_too_small", "is", True)),
-        supporting=(helps("retractions_apart", "<", STORM),),
+        required=(must("pool_pinches", "is", True), must("pool_too_small", "is", True)),
+        supporting=(helps("retractions_apart", "<", STORM), helps("pool_queue", "is", True)),
         absent=(never("stands_still", "is", True), never("retractions_apart", ">=", STORM)),
         twins=(Twin("memory.saturation", must("pool_too_small", "is", True)),),
         explains=(

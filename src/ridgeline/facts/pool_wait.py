@@ -6,11 +6,13 @@ from typing import Final
 
 from ridgeline.bundle.view import View
 from ridgeline.facts.backlog import queued
+from ridgeline.facts.change import change
 from ridgeline.facts.disagg import decode_usage, pd_queue
 from ridgeline.facts.make import restated
 from ridgeline.facts.memory import pool_too_small, retractions_per_min
 from ridgeline.facts.queue import pool_full, waiting_share
 from ridgeline.facts.requests import seconds, slice_share
+from ridgeline.facts.reuse import LESS, flush_explains
 from ridgeline.model.fact import Fact
 
 STOOD: Final = 0.05  # of the time somebody waits
@@ -42,6 +44,25 @@ def pool_queue(view: View) -> Fact:
         return stands
     told = dict(stands.statement.figures)
     return restated(wait, True, "", "pool_queue.felt", share=share.value, waiting=told["waiting"], busy=told["busy"])
+
+
+def pool_pinches(view: View) -> Fact:
+    """Whether users feel the pool's size: requests wait beside a full one, or a smaller one no longer keeps prefixes.
+
+    The latter where the last start brought half the pool or less, and what hits fell since then and stayed low.
+    """
+    queue, full = pool_queue(view), pool_full(view)
+    if queue.value and full.value:
+        return restated(full, True, "", "usage_when_queued")
+    fell = change(view, "hit_ratio")
+    lost = fell.value is not None and fell.value <= LESS and pool_too_small(view).statement.key == "pool.shrunk"
+    if lost and flush_explains(view).value is not True:
+        return restated(fell, True, "", fell.statement.key)
+    if full.value is False:
+        return restated(full, False, "", "usage_when_queued")
+    if queue.value is False:
+        return restated(queue, False, "", queue.statement.key)
+    return queue if queue.value is None else full
 
 
 def retractions_apart(view: View) -> Fact:

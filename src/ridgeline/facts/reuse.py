@@ -225,9 +225,9 @@ def content_changed(view: View) -> Fact:
         return restated(seen, bool(seen.value), "", "drift.differs" if seen.value else "drift.none", kind=seen.value)
     if (own := _own_loss(view)) is not None:
         return own
-    if _fell(view) is not True:
+    if _fell(view) is not True and not _more_missed(view):
         return seen
-    if _found_as_much(view):
+    if _fell(view) is True and _found_as_much(view):
         # As many tokens hit as before, beside longer prompts: a matter of the mix.
         return restated(hit_ratio(view), False, "", "drift.other")
     full = usage(view, "peak")
@@ -245,6 +245,49 @@ def content_changed(view: View) -> Fact:
     if None in others[:1] + others[3:5]:
         return seen
     return restated(hit_ratio(view), True, "", "drift.left")
+
+
+def content_told(view: View) -> Fact:
+    """Whether it is told that the prompts changed; missing where that is only what is left.
+
+    Told by their content, by a class that alone lost its prefixes, or where nothing can have been evicted.
+    """
+    seen = drifting_head(view)
+    if seen.value is not None:
+        return restated(seen, bool(seen.value), "", "drift.differs" if seen.value else "drift.none", kind=seen.value)
+    if (own := _own_loss(view)) is not None:
+        return own
+    left = content_changed(view)
+    if left.value and (_fell(view) is not True or evicting(view).value is not False):
+        return lacking("the content of prompts", "--log-requests --log-requests-level 3", left.n)
+    return left
+
+
+# Both in share and in tokens: a longer prompt finds a smaller share of itself in a cache that lost nothing.
+MISSED: Final = """
+WITH rows AS (
+    SELECT cached_tokens AS found, cached_tokens / prompt_tokens AS hit,
+        ($since::DOUBLE IS NULL OR received_ts >= $since) AND ($until::DOUBLE IS NULL OR received_ts <= $until) AS now,
+        received_ts BETWEEN $from AND $to AS before
+    FROM asks WHERE cached_tokens IS NOT NULL AND prompt_tokens > 0 AND NOT coalesce(probe, false)
+),
+usual AS (SELECT quantile_cont(hit, 0.75) AS hit, quantile_cont(found, 0.75) AS found FROM rows WHERE before),
+told AS (
+    SELECT now, before, CASE WHEN r.hit < 0.5 * u.hit AND r.found < 0.5 * u.found THEN 1.0 ELSE 0.0 END AS missed
+    FROM rows r, usual u
+)
+SELECT count(*) FILTER (WHERE now), count(*) FILTER (WHERE before), (SELECT hit FROM usual),
+    avg(missed) FILTER (WHERE now), avg(missed) FILTER (WHERE before) FROM told
+"""
+
+
+def _more_missed(view: View) -> bool:
+    """Whether three times as many requests as before, and a twentieth, find less than half of what they used to."""
+    if view.baseline is None:
+        return False
+    asked = {**bounds(view), "from": view.baseline.from_ts, "to": view.baseline.to_ts}
+    n, before, usual, now, then = view.one(MISSED, asked)
+    return bool(min(n, before) >= 50 and usual >= 0.2 and now >= max(BEGAN, 3 * then))
 
 
 def _own_loss(view: View) -> Fact | None:

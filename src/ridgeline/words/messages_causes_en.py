@@ -123,7 +123,9 @@ CAUSES: Final[dict[str, str]] = {
     ),
     "cause.memory.pool-misconfigured": (
         "The pool holds only {pool_too_small__pool} tokens ({pool_too_small__basis})[[; it is "
-        "{pool_full__usage:.0%} full]] while {pool_queue__waiting:#request} wait beside {pool_queue__busy:.3g} running."
+        "{pool_pinches__usage:.0%} full]][[ while {pool_queue__waiting:#request} wait beside "
+        "{pool_queue__busy:.3g} running]][[; {pool_pinches__now:.0%} of prompt tokens hit, "
+        "{pool_pinches__then:.0%} before]]."
     ),
     "cause.cache.flushed": (
         "Only {change_hit_ratio__now:.0%} of prompt tokens hit, {change_hit_ratio__then:.0%} before: the cache "

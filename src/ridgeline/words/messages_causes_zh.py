@@ -112,7 +112,8 @@ CAUSES: Final[dict[str, str]] = {
     ),
     "cause.memory.pool-misconfigured": (
         "KV 池只有 {pool_too_small__pool} 个 token（{pool_too_small__basis:phrase}）"
-        "[[；使用率 {pool_full__usage:.0%}]]，{pool_queue__waiting} 个请求在排队，{pool_queue__busy:.3g} 个在运行。"
+        "[[；使用率 {pool_pinches__usage:.0%}]][[，{pool_queue__waiting} 个请求在排队，{pool_queue__busy:.3g} 个在运行]]"
+        "[[；命中率 {pool_pinches__now:.0%}，之前为 {pool_pinches__then:.0%}]]。"
     ),
     "cause.cache.flushed": (
         "prompt token 的命中率只有 {change_hit_ratio__now:.0%}，之前为 {change_hit_ratio__then:.0%}："
