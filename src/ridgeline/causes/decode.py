@@ -88,7 +88,7 @@ CAUSES: Final = (
     Cause(
         id="decode.graph-miss",
         looks_like="Decode runs without a graph at batch sizes that had one.",
-        differs="The graph flag on decode lines is off; a batch beyond the largest captured size is no fault.",
+        differs="The graph flag on decode lines is off; past the largest captured size only where it halves the speed.",
         required=(must("graph_lost", ">=", 0.5),),
         supporting=(helps("step_excess", ">=", 1.2), helps("change", ">=", 1.2, of="step_s")),
         twins=(Twin("decode.regression", must("graph_lost", ">=", 0.5)),),

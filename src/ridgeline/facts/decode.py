@@ -167,13 +167,16 @@ def accept_length(view: View) -> Fact:
     return found(view, value, "tokens", n, cites, accept=rounded(value))
 
 
+HALVED: Final = 0.5  # of what a request gets in a batch that has a graph
 GRAPH_LOST: Final = """
 WITH rows AS (
-    SELECT running, graph, source, line FROM batches
+    SELECT running, graph, gen_tps / running AS each_tps, source, line FROM batches
     WHERE kind = 'decode' AND graph IS NOT NULL AND running > 0
         AND ($since::DOUBLE IS NULL OR ts >= $since) AND ($until::DOUBLE IS NULL OR ts <= $until)
 )
 SELECT count(*) AS n, count(*) FILTER (WHERE NOT graph) AS missed, max(running) FILTER (WHERE graph) AS with_graph,
+    median(each_tps) FILTER (WHERE NOT graph AND running > (SELECT max(running) FROM rows WHERE graph)) AS beyond_tps,
+    median(each_tps) FILTER (WHERE graph AND 2 * running >= (SELECT max(running) FROM rows WHERE graph)) AS graph_tps,
     count(*) FILTER (WHERE NOT graph AND running <= (SELECT max(running) FROM rows WHERE graph)) AS within,
     (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
      FROM (SELECT source, min(line) AS a, max(line) AS b FROM rows WHERE NOT graph GROUP BY source)) AS cites
@@ -184,13 +187,17 @@ FROM rows
 def graph_lost(view: View) -> Fact:
     """Share of decode lines without a graph at a batch size that the baseline (or other lines) ran with one.
 
-    A batch beyond the largest captured size runs without a graph by design; a device without graphs never has one.
+    A batch beyond the largest captured size runs without a graph by design, and counts only where each request gets
+    half as much there, or less, as in the larger batches with one; a device without graphs never has one.
     """
-    n, missed, with_graph, within, cites = view.one(GRAPH_LOST, bounds(view))
+    n, missed, with_graph, beyond_tps, graph_tps, within, cites = view.one(GRAPH_LOST, bounds(view))
     if n < 3:
         return lacking("the graph flag on decode lines", "decode lines of the server log", n)
     if view.baseline is not None:
         then = view.one(GRAPH_LOST, bounds(view.window(view.baseline, None)))
         if then[0] >= 3 and then[1] <= 0.2 * then[0]:
             return found(view, missed / n, "share", n, cites, missed=missed, largest=then[2])
+    if missed >= 3 and n - missed >= 3 and beyond_tps and graph_tps and beyond_tps <= HALVED * graph_tps:
+        told = {"captured": with_graph, "beyond": rounded(beyond_tps), "below": rounded(graph_tps)}
+        return found(view, missed / n, "share", n, cites, key="graph_lost.beyond", missed=missed, **told)
     return found(view, within / n if with_graph else 0.0, "share", n, cites, missed=missed, largest=with_graph)

@@ -20,12 +20,19 @@ from ridgeline.facts.asks import asks_of
 
 POINTS: Final = """
 CREATE TABLE points AS
-WITH stated AS (
+WITH shared AS ( -- with attention split by rank, SGLang divides the limit that was asked for among the ranks
+    SELECT server, max(try_cast(value AS BIGINT)) FILTER (WHERE key = 'dp_size') AS ranks FROM config
+    GROUP BY server
+    HAVING bool_or(key = 'enable_dp_attention' AND lower(value) IN ('true', '1'))
+),
+stated AS (
     SELECT server, max(cap) AS cap
     FROM (
         SELECT server, max_running AS cap FROM servers WHERE max_running IS NOT NULL
         UNION ALL
-        SELECT server, try_cast(value AS BIGINT) FROM config
+        SELECT c.server, try_cast(value AS BIGINT) // CASE WHEN key IN ('max_running_requests', 'max-running-requests')
+            THEN greatest(coalesce(d.ranks, 1), 1) ELSE 1 END
+        FROM config c LEFT JOIN shared d ON d.server IS NOT DISTINCT FROM c.server
         WHERE key IN ('effective_max_running_requests_per_dp', 'max_running_requests', 'max-running-requests',
                       'max_num_seqs', 'max-num-seqs')
           AND NOT EXISTS (SELECT 1 FROM servers WHERE max_running IS NOT NULL)

@@ -75,8 +75,9 @@ CAUSES: Final[dict[str, str]] = {
         "({step_excess__ratio:.2f} times)."
     ),
     "cause.decode.graph-miss": (
-        "{graph_lost__missed} of {graph_lost__n} decode lines ran without a graph at sizes that had one[[ (up to "
-        "{graph_lost__largest})]]."
+        "{graph_lost__missed} of {graph_lost__n} decode lines ran without a graph[[ at sizes that had one (up to "
+        "{graph_lost__largest})]][[: batches beyond the largest captured one of {graph_lost__captured}, where each "
+        "request gets {graph_lost__beyond:.3g} token/s instead of {graph_lost__below:.3g}]]."
     ),
     "cause.decode.spec-acceptance": (
         "Speculation accepts {change_accept_length__now:.3g} tokens a step against "

@@ -68,8 +68,9 @@ CAUSES: Final[dict[str, str]] = {
         "（{step_excess__ratio:.2f} 倍）。"
     ),
     "cause.decode.graph-miss": (
-        "{graph_lost__n} 行 decode 日志中有 {graph_lost__missed} 行没有使用 CUDA graph，而它们的 batch 大小原本有 graph"
-        "[[（最大 {graph_lost__largest}）]]。"
+        "{graph_lost__n} 行 decode 日志中有 {graph_lost__missed} 行没有使用 CUDA graph"
+        "[[，而它们的 batch 大小原本有 graph（最大 {graph_lost__largest}）]][[：batch 超过已捕获的最大值 "
+        "{graph_lost__captured}，每个请求只有 {graph_lost__beyond:.3g} token/s，而非 {graph_lost__below:.3g}]]。"
     ),
     "cause.decode.spec-acceptance": (
         "推测解码每步接受 {change_accept_length__now:.3g} 个 token，之前为 {change_accept_length__then:.3g} 个。"

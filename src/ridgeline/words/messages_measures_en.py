@@ -113,6 +113,10 @@ MEASURES: Final[dict[str, str]] = {
     "step_excess": "a decode step at {running:.3g} running takes {step:.3g} s, by the baseline's fit {expected:.3g} s",
     "batch_size": "median decode batch {value:.3g} over {n:#point}",
     "graph_lost": "{missed} of {n} decode lines without a CUDA graph[[, largest batch with one {largest}]]",
+    "graph_lost.beyond": (
+        "{missed} of {n} decode lines without a CUDA graph, beyond the largest captured batch of {captured}: "
+        "{beyond:.3g} token/s for each request, {below:.3g} with one"
+    ),
     "graph_lost.zero": "no decode line ran without a CUDA graph at a size that had one ({n:#line})",
     "graph_miss_share": "{missed} of {n} decode lines without a CUDA graph[[ (largest batch with one {largest_with})]]",
     "accept_length": "{accept:.3g} tokens accepted in each verify step (median of {n})",

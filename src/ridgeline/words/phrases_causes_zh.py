@@ -142,8 +142,8 @@ LOOKS: Final[dict[str, str]] = {
     "The curve itself moved: same batch, same context, more seconds.":
         "曲线本身变了：同样的 batch、同样的上下文，耗时更多。",
     "Decode runs without a graph at batch sizes that had one.": "原本有 graph 的 batch 大小，decode 却没有使用 graph。",
-    "The graph flag on decode lines is off; a batch beyond the largest captured size is no fault.":
-        "decode 行上的 graph 标志为关；超过已捕获最大值的 batch 不算故障。",
+    "The graph flag on decode lines is off; past the largest captured size only where it halves the speed.":
+        "decode 行上的 graph 标志为关；超过已捕获最大值的 batch 只有在速度减半时才算。",
     "Speculation accepts fewer tokens for each verify step.": "推测解码每个 verify 步接受的 token 变少。",
     "Steps take as long as before; each just yields less.": "每步耗时与之前一样；只是产出变少。",
     "One rank's steps take longer than the others' at the same load.": "负载相同，某个 rank 的步比其他的久。",
