@@ -107,6 +107,12 @@ def compare(
     )  # fmt: skip
 
 
+def ranked_by(found: Comparison, by: Objective) -> Comparison:
+    """The same runs by another objective (a statistic of a metric)."""
+    runs = [replace(run, gain=run.changes[by.metric][by.statistic] if run.changes else None) for run in found.runs]
+    return replace(found, objective=by, runs=tuple(ranked(runs)))
+
+
 def compared(
     scenario: Scenario,
     variant: Variant,

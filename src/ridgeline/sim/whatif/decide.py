@@ -13,7 +13,7 @@ from ridgeline.sim.whatif import gate
 from ridgeline.sim.whatif.advise import figures_worse, payers, tentative, told, worth
 from ridgeline.sim.whatif.basis import Basis
 from ridgeline.sim.whatif.choose import HURT_FROM, Choice, Good, choose
-from ridgeline.sim.whatif.compare import compare
+from ridgeline.sim.whatif.compare import compare, ranked_by
 from ridgeline.sim.whatif.contract import of_change, of_run
 from ridgeline.sim.whatif.flags import named
 from ridgeline.sim.whatif.hypotheses import Hypothesis, hypotheses
@@ -100,18 +100,22 @@ def objective_for(
     usual = HURT.get(cause, HURT.get(cause.partition(".")[0], WAITS))
     if usual.metric == "lost" and basis.traffic is not None:
         return usual if "rejected" in basis.traffic.outcome else WAITS
+    ratios = hurt_by(basis, bad, good)
+    if usual is not WAITS and ratios.get(usual.metric, 0.0) >= HURT_FROM:
+        return usual
+    worst = max(ratios, key=lambda metric: ratios[metric], default="")
+    return Objective(worst, "p90") if worst and ratios[worst] >= HURT_FROM else usual
+
+
+def hurt_by(basis: Basis, bad: NDArray[np.int64] | None, good: NDArray[np.int64] | None) -> dict[str, float]:
+    """By how many times the incident raised the 90th percentile of each metric, as observed; empty: not known."""
+    ratios: dict[str, float] = {}
     if basis.traffic is not None and bad is not None and good is not None:
-        ratios: dict[str, float] = {}
         for metric in ("ttft_s", "tpot_s", "e2e_s"):
             now, then = (statistic(basis.traffic.observed[metric][rows], "p90") for rows in (bad, good))
             if now == now and then > 0:
                 ratios[metric] = now / then
-        if usual is not WAITS and ratios.get(usual.metric, 0.0) >= HURT_FROM:
-            return usual
-        worst = max(ratios, key=lambda metric: ratios[metric], default="")
-        if worst and ratios[worst] >= HURT_FROM:
-            return Objective(worst, "p90")
-    return usual
+    return ratios
 
 
 def rows_within(basis: Basis, window: tuple[float, float] | None) -> NDArray[np.int64] | None:
@@ -169,12 +173,26 @@ def decide(
         found = merged(found, further, before)
         by_variant |= {one.variant.name: one for one in more}
         helps = [run for run in found.runs[1:] if worth(run, found) and harmless(run, found.objective)]
+    if not helps and found.objective.metric not in SHARES:
+        found, helps = by_another_figure(found, hurt_by(basis, bad, good))
     remedy = of_remedy(remedies, found, helps, basis.pinned)
     if not helps:
         return without_gain(cause, found, remedy)
     prices = {name: one.price for name, one in by_variant.items()}
     choice = choose(helps, found, prices, before)
     return with_gain(cause, found, choice, by_variant, remedy)
+
+
+def by_another_figure(found: Comparison, ratios: Mapping[str, float]) -> tuple[Comparison, list[Compared]]:
+    """Ranked by the next figure that the incident hurt and a change surely helps, and what helps; the comparison as it
+    is where there is none. A first token that waits for whole passes may vary too much to tell."""
+    for metric in sorted(ratios, key=lambda name: -ratios[name]):
+        if metric != found.objective.metric and ratios[metric] >= HURT_FROM:
+            other = ranked_by(found, Objective(metric, "p90"))
+            helps = [run for run in other.runs[1:] if worth(run, other) and harmless(run, other.objective)]
+            if helps:
+                return other, helps
+    return found, []
 
 
 def good_figures(basis: Basis, by: Objective, good: NDArray[np.int64] | None) -> Good | None:
