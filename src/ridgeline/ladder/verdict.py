@@ -30,6 +30,7 @@ POINTERS: Final = (
     ("disagg", must("transfer_failures", ">=", 1)),
     ("disagg", must("kv_released_early", ">=", 1)),
     ("disagg", must("inflight_piles", "is", True)),
+    ("disagg", must("transfer_slowed", "<=", 0.5)),
     ("fault", must("event_count", ">=", 1, kinds="health-fail")),
     ("routing", must("idle_places", ">=", 0.3)),
     ("routing", must("gateway_skew", ">=", 0.3)),
@@ -184,7 +185,9 @@ def _shown(j: Judgement) -> bool:
 def _seen(book: Book, layers: Sequence[str], only: frozenset[str] = frozenset()) -> tuple[str, Fact] | None:
     """The first layer that a plain observation points to, where no cause's own signs do; of `only` these measures."""
     for layer, sign in POINTERS:
-        if layer not in layers or (only and sign.measure not in only):
+        # A link that slowed is of the pair, although every cause that has a name there may be ruled out.
+        named = layer in layers or sign.measure == "transfer_slowed"
+        if not named or (only and sign.measure not in only):
             continue
         if says((fact := book.of(sign)).value, sign.op, sign.bound):
             return layer, fact
