@@ -94,7 +94,7 @@ def _figures(c: Comparison, lang: str) -> RenderableType | None:
 
 
 def _slo(f: Figure, lang: str) -> str:
-    return "" if f.slo is None else f"{value_said(f.slo, f.unit)} {WORDS[lang].get(str(f.after_slo), f.after_slo)}"
+    return "" if f.slo is None else f"{value_said(f.slo, f.unit)} {_head(f'slo.{f.after_slo}', lang)}"
 
 
 def _changed(f: Figure, lang: str) -> str:

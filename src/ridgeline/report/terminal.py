@@ -160,7 +160,7 @@ def _ruled_out(d: Diagnosis, lang: str) -> RenderableType | None:
     for cause, ids in d.ruled_out:
         layer, _, name = cause.partition(".")
         layers.setdefault(layer, []).append(f"{name} [{', '.join(ids)}]" if ids else name)
-    table = Table(say("report.ruled-out", {}, lang), "", box=None, padding=(0, 1), header_style="bold")
+    table = Table(*_columns((say("report.ruled-out", {}, lang), "")), box=None, padding=(0, 1), header_style="bold")
     for layer, names in layers.items():
         table.add_row(layer, Text(", ".join(names), style="bright_black"))
     return table
@@ -225,7 +225,9 @@ def _coverage(d: Diagnosis, lang: str) -> RenderableType | None:
     heads = [say(f"report.{name}", {}, lang) for name in ("read", "as", "rows", "unread", "notes")]
     table = Table(*_columns(heads), box=None, padding=(0, 1), header_style="bold")
     for c in d.coverage:
-        notes = Text("\n".join(plain(n.removeprefix(f"{c.source}: ")) for n in c.notes), style="bright_black")
+        notes = Text(
+            "\n".join(plain(text_in(n.removeprefix(f"{c.source}: "), lang)) for n in c.notes), style="bright_black"
+        )
         unread = Text(str(c.unparsed), style="yellow" if c.unparsed else "default")
         table.add_row(plain(c.source, 80), c.kind, str(c.rows), unread, notes)
     return table

@@ -77,5 +77,8 @@ COMPARE: Final[dict[str, str]] = {
     "compare.plain": "{difference} ({low} to {high})",
     "compare.not-alike": "not alike: {text:phrase}",
     "compare.moved": "argument `{key}`: {before:phrase} to {after:phrase}",
+    "compare.slo.met": "met",
+    "compare.slo.missed": "missed",
+    "compare.slo.unclear": "unclear",
     "compare.settle": "Needs: {text:phrase}",
 }

@@ -65,5 +65,8 @@ COMPARE: Final[dict[str, str]] = {
     "compare.plain": "{difference}（{low} 至 {high}）",
     "compare.not-alike": "不相近：{text:phrase}",
     "compare.moved": "参数 `{key}`：{before:phrase} → {after:phrase}",
+    "compare.slo.met": "满足",
+    "compare.slo.missed": "未满足",
+    "compare.slo.unclear": "不明",
     "compare.settle": "需要：{text:phrase}",
 }

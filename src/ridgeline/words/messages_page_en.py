@@ -71,6 +71,7 @@ PICTURES: Final[dict[str, str]] = {
 }  # fmt: skip
 
 HEADINGS: Final[dict[str, str]] = {
+    "page.titled": "Incident report: {what}",
     "page.title": "Incident report",
     "page.summary": "Summary",
     "page.asked": "Asked",
@@ -171,4 +172,58 @@ LABELS: Final[dict[str, str]] = {
     "label.retracted": "Retracted (decode)",
 }
 
-PAGE: Final[dict[str, str]] = {**PICTURES, **HEADINGS, **LABELS}
+# Heads of the tables below pictures, and words in their cells.
+HEADS: Final[dict[str, str]] = {
+    "label.time": "time",
+    "label.window": "window",
+    "label.unfinished": "unfinished",
+    "label.from": "from",
+    "label.to": "to",
+    "label.fastest cell": "fastest cell",
+    "label.fullest cell": "fullest cell",
+    "label.slowest cell": "slowest cell",
+    "label.class": "class",
+    "label.share slow": "share slow",
+    "label.low": "low",
+    "label.high": "high",
+    "label.lift": "lift",
+    "label.of all slow": "of all slow",
+    "label.request": "request",
+    "label.is": "is",
+    "label.stage": "stage",
+    "label.prompts": "prompts",
+    "label.what became of it": "what became of it",
+    "label.share": "share",
+    "label.share in the selection": "share in the selection",
+    "label.of the selection": "of the selection",
+    "label.rank": "rank",
+    "label.waiting, mean": "waiting, mean",
+    "label.waiting, peak": "waiting, peak",
+    "label.running, mean": "running, mean",
+    "label.running, peak": "running, peak",
+    "label.usage, mean": "usage, mean",
+    "label.usage, peak": "usage, peak",
+    "label.first": "first",
+    "label.last": "last",
+    "label.mean": "mean",
+    "label.peak": "peak",
+    "label.requests of": "requests of",
+    "label.setting": "setting",
+    "label.simulated": "simulated",
+    "label.statistic": "statistic",
+    "label.observed": "observed",
+    "label.predicted": "predicted",
+    "label.error": "error",
+    "label.hit": "hit",
+    "label.scattered-routing": "scattered-routing",
+    "label.eviction": "eviction",
+    "label.key-split": "key-split",
+    "label.page-misaligned": "page-misaligned",
+    "label.prompt-drift": "prompt-drift",
+    "label.never-seen": "never-seen",
+    "label.yes": "yes",
+    "label.no": "no",
+    "label.n requests": "requests",
+}
+
+PAGE: Final[dict[str, str]] = {**PICTURES, **HEADINGS, **LABELS, **HEADS}

@@ -11,6 +11,8 @@ from ridgeline.words.messages_asks_en import HELD as HELD_EN
 from ridgeline.words.messages_asks_zh import ASKS, HELD
 from ridgeline.words.phrases_causes_zh import LOOKS
 from ridgeline.words.phrases_compare_zh import COMPARING
+from ridgeline.words.phrases_notes_zh import NOTES
+from ridgeline.words.phrases_page_zh import NAMED
 from ridgeline.words.phrases_prefix_zh import PREFIX
 from ridgeline.words.phrases_remedies_zh import ACTIONS, PRICES, SUITED
 from ridgeline.words.phrases_sim_zh import SIM
@@ -101,4 +103,5 @@ PHRASES: Final[dict[str, str]] = {
     },
     **{text: HELD[key] for key, text in HELD_EN.items()},
     **LOOKS, **ACTIONS, **SUITED, **PRICES, **SWITCHES, **NEXT, **THREADS, **BASES, **SIM, **COMPARING, **PREFIX,
+    **NAMED, **NOTES,
 }  # fmt: skip

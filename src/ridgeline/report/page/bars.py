@@ -7,7 +7,7 @@ from typing import Final
 from ridgeline.model.chart import Bars, Ranges, Stacks, Tone
 from ridgeline.model.picture import Timeline
 from ridgeline.report.page import units
-from ridgeline.report.page.svg import WIDTH, Say, Scale, tag, text, title, x_axis
+from ridgeline.report.page.svg import WIDTH, Say, Scale, breadth, tag, text, title, x_axis
 
 LEFT: Final = 190.0
 RIGHT: Final = WIDTH - 84.0
@@ -42,7 +42,7 @@ def stacks(drawing: Stacks, say: Say) -> tuple[float, str]:
             )  # fmt: skip
             named = f"{say(name)} {words}"
             for told in (named, words):
-                if b - a > 10 + 7 * len(told):
+                if b - a > 10 + breadth(told, 11.5):
                     class_ = "t in" if tone != "other" else "t b"
                     body += text((a + b) / 2, y + 16, told, class_, "middle")
                     break
@@ -66,15 +66,26 @@ def ranges(drawing: Ranges, say: Say) -> tuple[float, str]:
         body += text(min(at, WIDTH - 90), top - 10, words, "t s", "middle")
     for k, row in enumerate(drawing.rows):
         y = top + 30.0 * k + 15
-        body += text(left - 12, y + 4, row.name, "t b" if row.tone == "marked" else "t", "end", 44)
+        for k_line, line in enumerate(lines := _lines(say(row.name), left - 12)):
+            at = y + 4 + 13 * k_line - 6.5 * (len(lines) - 1)
+            body += text(left - 12, at, line, "t b" if row.tone == "marked" else "t", "end", 48)
         if row.low is not None and row.high is not None:
             body += tag("line", class_=f"line {row.tone}", x1=x(row.low), x2=x(row.high), y1=y, y2=y)
         told = units.shown(row.value, drawing.unit)
         body += tag(
-            "circle", title(f"{row.name}: {told}"), class_=f"dot {row.tone}", cx=x(row.value), cy=y, r=5
+            "circle", title(f"{say(row.name)}: {told}"), class_=f"dot {row.tone}", cx=x(row.value), cy=y, r=5
         )  # fmt: skip
         body += text(x(max(row.value, row.high or row.value)) + 8, y + 4, told, "t b")
     return bottom + 26, body
+
+
+def _lines(name: str, room: float) -> list[str]:
+    """A name in one line, or where it does not fit in two, cut at a comma near its middle."""
+    cuts = [k + 1 for k, c in enumerate(name) if c in ",，" and 0 < k < len(name) - 1]
+    if breadth(name) <= room or not cuts:
+        return [name]
+    cut = min(cuts, key=lambda k: abs(k - len(name) / 2))
+    return [name[:cut].rstrip(), name[cut:].strip()]
 
 
 def tone_of(stage: str) -> Tone:
@@ -93,20 +104,25 @@ def waterfall(drawing: Bars, say: Say) -> tuple[float, str]:
     for t in drawing.timelines:
         slow = t.label == "slow"
         y += 12 if slow else 0
-        facts = " · ".join(f"{k} {v}" for k, v in t.facts if (k, v) not in EVERYDAY)
+        facts = " · ".join(f"{say(k)} {_brief(v)}" for k, v in t.facts if (k, v) not in EVERYDAY)
         body += text(0, y + 12, say(t.label), "t b hot" if slow else "t b")
         body += text(120, y + 12, t.rid, "t m", most=34)
         body += text(390, y + 12, facts, "t s", most=80)
         for s in t.segments:
             a, b = x(max(0.0, s.start_s)), x(s.end_s)
-            words = f"{s.stage}: {units.seconds(s.end_s - s.start_s)}"
+            words = f"{say(s.stage)}: {units.seconds(s.end_s - s.start_s)}"
             body += tag("rect", title(words), class_=f"part {tone_of(s.stage)}", x=a, y=y + 18,
                         width=max(0.8, b - a - 0.5), height=16)  # fmt: skip
-            if b - a > 8 + 6.6 * len(words):
+            if b - a > 10 + breadth(words, 11.5):
                 body += text((a + b) / 2, y + 30, words, "t in", "middle")
         body += text(x(_length(t)) + 6, y + 31, units.seconds(_length(t)), "t b")
         y += 42
     return y + 26, legend + x_axis(x, "s", y, top, 8) + body
+
+
+def _brief(value: str) -> str:
+    """A keyed hash by its beginning: the whole stands in the tables."""
+    return f"{value[:10]}…" if value.startswith("h:") and len(value) > 12 else value
 
 
 def _length(t: Timeline) -> float:
@@ -116,7 +132,7 @@ def _length(t: Timeline) -> float:
 def _legend(entries: list[tuple[str, Tone]]) -> tuple[str, float]:
     out, at, y = "", 0.0, 4.0
     for words, tone in entries:
-        width = 30 + 7.0 * len(words)
+        width = 34 + breadth(words)
         if at + width > WIDTH:
             at, y = 0.0, y + 20
         out += tag("rect", class_=f"part {tone}", x=at, y=y, width=12, height=12) + text(at + 18, y + 10, words, "t")

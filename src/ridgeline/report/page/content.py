@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from ridgeline.model.chart import Picture
+from ridgeline.model.chart import Drawing, Panels, Picture
 from ridgeline.model.diagnosis import Diagnosis
 
 # The rung that a picture answers with.
@@ -100,13 +100,19 @@ def by_rung(d: Diagnosis, pictures: Sequence[Picture]) -> dict[str, list[Picture
     for picture in pictures:
         rung = RUNG_OF[picture.name]
         if rung not in rungs and rung != "A5":
-            if picture.drawing is None:
+            if _empty(picture.drawing):
                 continue
             rung = ELSEWHERE.get(rung, rung)
         if rung == "A5" and picture.drawing is None:
             continue
         out.setdefault(rung, []).append(picture)
     return out
+
+
+def _empty(drawing: Drawing | None) -> bool:
+    """Nothing to see: no drawing, or lines that never leave 0."""
+    flat = isinstance(drawing, Panels) and not any(y for p in drawing.panels for c in p.curves for y in c.y)
+    return drawing is None or flat
 
 
 def drawn(pictures: Sequence[Picture], name: str) -> Picture | None:

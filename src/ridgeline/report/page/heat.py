@@ -52,7 +52,7 @@ def _cell(heat: Heat, row: int, column: int, n: int, most: int, x: Scale, second
     span = heat.to_ts - heat.from_ts
     at = heat.from_ts + span * column / len(heat.counts[0])
     low, high = heat.y_edges[row], heat.y_edges[row + 1]
-    words = f"{units.moment(at, span)}, {units.seconds(low)} – {units.seconds(high)}: {n:,} {say('requests')}"
+    words = f"{units.moment(at, span)}, {units.seconds(low)} – {units.seconds(high)}: {n:,} {say('n requests')}"
     return tag(
         "rect", title(words), class_=f"c h{level}", x=x(column), y=seconds(high), width=x(1) - x(0) - 0.6,
         height=seconds(low) - seconds(high) - 0.6, data_x=str(column), data_y=str(row), data_n=str(n),

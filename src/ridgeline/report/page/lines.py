@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from ridgeline.model.chart import Curve, Panel, Panels
-from ridgeline.report.page.svg import WIDTH, Say, Scale, path, tag, text, title, x_axis, y_axis
+from ridgeline.report.page.svg import WIDTH, Say, Scale, breadth, path, tag, text, title, x_axis, y_axis
 
 GAP: Final = 34
 LEFT: Final = 52
@@ -30,12 +30,13 @@ def _beside(panels: Panels, say: Say) -> tuple[float, str]:
 
 
 def _below(panels: Panels, say: Say) -> tuple[float, str]:
-    each = 96.0
+    each = 100.0
     body, y = "", 4.0
+    named = any(len(panel.curves) > 1 for panel in panels.panels)  # room for the lines' names behind them
     for k, panel in enumerate(panels.panels):
         last = k == len(panels.panels) - 1
-        body += _panel(panel, say, LEFT, WIDTH - 116, y + TOP - 8, y + each, panels.shade, last)
-        y += each + 12
+        body += _panel(panel, say, LEFT, WIDTH - (116 if named else 12), y + TOP - 8, y + each, panels.shade, last)
+        y += each + 18
     return y + 16, body
 
 
@@ -45,7 +46,7 @@ def _panel(
 ) -> str:  # fmt: skip
     xs = [x for c in panel.curves for x in c.x if x > 0 or not panel.log_x]
     ys = [y for c in panel.curves for y in c.y if y is not None]
-    high = max([*ys, 1.1 * (panel.cap or 0.0), 0.0]) or 1.0
+    high = max([*ys, 1.25 * (panel.cap or 0.0), 0.0]) or 1.0  # above the limit its name has room
     low_x, high_x = _reach(xs, panel.log_x)
     x = Scale(low_x, high_x, left, right, panel.log_x)
     y = Scale(0.0, 1.0 if panel.y_unit == "share" else high * 1.05, bottom, top)
@@ -79,7 +80,7 @@ def _names(panel: Panel, y: Scale, right: float, say: Say) -> str:
     for at, c in sorted(ends, key=lambda e: (e[1].tone != "marked", e[0])):
         if all(abs(at - other) >= 12 for other in taken):
             taken.append(at)
-            out += text(right + 6, at + 4, c.name, "t s" if c.tone == "other" else "t s b", most=18)
+            out += text(right + 6, at + 4, say(c.name), "t s" if c.tone == "other" else "t s b", most=18)
     return out
 
 
@@ -97,5 +98,5 @@ def _legend(curves: tuple[Curve, ...], say: Say) -> str:
     for c in curves:
         out += tag("line", class_=f"line {c.tone}", x1=at, x2=at + 22, y1=10, y2=10)
         out += text(at + 28, 14, say(c.name), "t")
-        at += 50 + 7.2 * len(say(c.name))
+        at += 50 + breadth(say(c.name))
     return out

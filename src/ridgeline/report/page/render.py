@@ -84,6 +84,10 @@ class _Helpers:
         """What to do, to switch on or to do next, in the page's language."""
         return plain(text_in(words, self.lang), 2000)
 
+    def note(self, note: str, source: str) -> str:
+        """What a reader noted of a source, whose name stands beside it."""
+        return plain(text_in(note.removeprefix(f"{source}: "), self.lang), 300)
+
     def cap(self, cap: str) -> str:
         """Why a finding is not surer."""
         return plain(cap_in_words(cap, self.lang), 300)
@@ -120,7 +124,8 @@ class _Helpers:
     def cell(self, column: str, value: Any) -> str:
         """A value of a row, by the unit that its column's name carries."""
         unit = "time" if column.endswith("ts") else "s" if column.endswith("_s") else ""
-        return units.shown(value, unit)
+        told = units.shown(value, unit)
+        return named(told, self.lang) if isinstance(value, bool) else told
 
     def raw(self, value: Any) -> str | None:
         """A number as data, to be read back by programs; None for words."""

@@ -45,6 +45,11 @@ def text(x: float, y: float, words: str, class_: str = "t", anchor: str | None =
     return tag("text", escape(plain(words, most), quote=False), class_=class_, x=x, y=y, text_anchor=anchor)
 
 
+def breadth(words: str, px: float = 12.0) -> float:
+    """About how wide a text is at that size: Chinese characters are square."""
+    return sum(px if ord(c) > 0x2E7F else 0.58 * px for c in words)
+
+
 def title(words: str) -> str:
     """The tooltip of an element, which screen readers take as its name."""
     return tag("title", escape(plain(words, 200), quote=False))
@@ -98,7 +103,7 @@ def x_axis(scale: Scale, unit: Unit, bottom: float, top: float, most: int = 5) -
     for value, words in axis_ticks(scale, unit, most):
         x = scale(value)
         out.append(tag("line", class_="g", x1=x, x2=x, y1=top, y2=bottom))
-        if x - last > 7 * len(words) * 0.95:
+        if x - last > breadth(words, 11.0) + 8:
             out.append(text(x, bottom + 16, words, "t s", "middle" if x > 16 else "start"))
             last = x
     return "".join(out)

@@ -33,7 +33,7 @@ def share(value: float) -> str:
     """`72 %`, `0.4 %`; what is neither 0 nor 1 never reads as such."""
     percent = value * 100
     if percent < 0:
-        return f"−{share(-value)}"
+        return "> −0.1 %" if percent > -0.05 else f"−{share(-value)}"
     if 0 < percent < 0.05:
         return "< 0.1 %"
     if 99.95 < percent < 100:

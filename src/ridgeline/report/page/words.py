@@ -16,7 +16,19 @@ UNIT_OF: Final = {
                      "best", "baseline"), "s"),
     **dict.fromkeys(("share", "usual", "hit", "lost", "usage"), "share"),
 }  # fmt: skip
-NAMES: Final = ("side", "lot", "part", "queue", "reason")  # figures that are themselves labels
+NAMES: Final = (
+    "side",
+    "lot",
+    "part",
+    "queue",
+    "reason",
+    "stage",
+    "setting",
+    "figure",
+    "span",
+    "why",
+    "rank",
+)  # figures that are themselves labels
 
 
 def sentence(key: str, figures: Iterable[tuple[str, Any]], lang: str) -> str:

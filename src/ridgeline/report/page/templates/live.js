@@ -47,11 +47,13 @@ async function refresh(withHeat) {
     put("slot-ranks", "/part/picture/ranks?" + query(), mine),
     put("requests", "/part/requests?" + query(), mine),
   ];
+  const size = ask("/part/size?" + query());
+  size.catch(() => {});  // told below; no second report of it
   if (withHeat) parts.push(put("slot-heat", "/part/picture/heat?" + query({ from: null, to: null }), mine));
   await Promise.all(parts);
   if (mine !== turn) return;
   mark();
-  say((await ask("/part/size?" + query())).trim());
+  say((await size).trim());
   document.body.dataset.took = String(Math.round(performance.now() - began));
   document.body.dataset.turn = String(mine);
   await put("slot-slices", "/part/picture/slices?" + query(), mine);
