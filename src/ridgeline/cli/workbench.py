@@ -92,9 +92,9 @@ class Workbench:
         low, high = chosen.get("from", whole["from"]), chosen.get("to", whole["to"])
         if low is None or high is None:
             return say("page.none-here", {}, self.lang)
-        told = say("page.chosen.unfinished", {"n": f"{unfinished:,}"}, self.lang) if unfinished else ""
         figures = {
-            "n": f"{n:,}", "all": f"{whole['requests']:,}", "unfinished": told, "from": moment(low, high - low),
+            "n": f"{n:,}", "all": f"{whole['requests']:,}", "unfinished": f"{unfinished:,}" if unfinished else None,
+            "from": moment(low, high - low),
             "to": moment(high, high - low),
         }  # fmt: skip
         return say("page.chosen", figures, self.lang)
