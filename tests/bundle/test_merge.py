@@ -1,14 +1,27 @@
 """What becomes of records of one request in several sources; rows are written as readers give them."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ridgeline.bundle import merge
+from tests.bundle import made
 from tests.bundle.made import assembled, requests, source
 
 T = 1796011165.0
+
+
+@pytest.fixture(scope="module", autouse=True, params=["memory", "files"])
+def way(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Every test here both ways: tables in memory, and part files from which requests are put together two by two."""
+    with pytest.MonkeyPatch.context() as patched:
+        if request.param == "files":
+            patched.setattr(made, "LIMIT", 0)
+            patched.setattr(merge, "SLICE", 2)
+        yield
 
 
 def received(rid: str, at: float, **more: Any) -> dict[str, Any]:
@@ -44,8 +57,7 @@ CLIENT = source(2, "client.jsonl", "client")
 BOTH = [LOG, CLIENT]
 
 
-@pytest.mark.parametrize("limit", [0, 1 << 20])
-def test_the_first_source_of_the_declared_order_is_believed_per_column(limit: int) -> None:
+def test_the_first_source_of_the_declared_order_is_believed_per_column() -> None:
     view = assembled(
         {
             "records": lines(
@@ -57,7 +69,6 @@ def test_the_first_source_of_the_declared_order_is_believed_per_column(limit: in
             )
         },
         [LOG],
-        limit,
     )
     columns = ("queue_s", "received_ts", "prefill_s", "forward_s", "cached_tokens", "prompt_chars", "prompt_tokens")
     assert requests(view, *columns) == [(0.1, T, 0.3, 1.5, 7, 40, 10)]
@@ -379,7 +390,9 @@ RECORD = st.fixed_dictionaries(
 @settings(max_examples=12, deadline=None)
 @given(st.lists(RECORD, min_size=4, max_size=30))
 def test_whatever_the_records_say_no_request_is_lost_or_given_another_ones_figures(rows: list[dict[str, Any]]) -> None:
-    view = assembled({"records": lines(*rows)}, BOTH)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(merge, "SLICE", 10)
+        view = assembled({"records": lines(*rows)}, BOTH)
     got = requests(view, "rid", "client_rid", "received_ts", "queue_s", "completion_tokens", "source", "line")
     said = {r["rid"] for r in rows if r["rid"] is not None}
     kept = {rid for rid, *_ in got if rid is not None}
@@ -394,7 +407,8 @@ def test_whatever_the_records_say_no_request_is_lost_or_given_another_ones_figur
     assert bool(parts) <= bool(got)
 
 
-def test_an_id_that_everybody_uses_does_not_join_everybody_with_everybody() -> None:
+def test_an_id_that_everybody_uses_does_not_join_everybody_with_everybody(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(merge, "SLICE", 3000)
     rows = lines(
         *(
             made

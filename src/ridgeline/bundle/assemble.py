@@ -86,9 +86,10 @@ def _requests(con: duckdb.DuckDBPyConnection, spill: Spill, how: Finish) -> dict
         return select_sql("records", how, ids, parts_sql(con, "records", [paths[n] for n in parts]))
 
     offsets_s = {server: a.offset_s for server, a in anchors.items()}
-    merge(con, offsets_s, spill.folder if spill.large else None, near)
+    out = spill.folder if spill.large else None
+    merge(con, offsets_s, out, near)
     con.execute(f"CREATE OR REPLACE TEMP VIEW request_attrs_said AS {select_sql('request_attrs', how)}")
-    attach_attributes(con)
+    attach_attributes(con, out)
     dropped(con, WORK)
     return anchors
 

@@ -71,7 +71,6 @@ NO_CLIENT_SAID_SQL: Final = """
 """
 
 ATTRS_SQL: Final = """
-    CREATE OR REPLACE TABLE request_attrs AS
     WITH owner AS (
         SELECT m.source, m.line, m.rid, min(k.request) AS request
         FROM member AS m
@@ -135,9 +134,14 @@ def _slices(con: duckdb.DuckDBPyConnection, origins: int, near: Near) -> Iterato
         yield
 
 
-def attach_attributes(con: duckdb.DuckDBPyConnection) -> None:
-    """Make `request_attrs` from `request_attrs_said`, each with the number of its request."""
-    con.execute(ATTRS_SQL)
+def attach_attributes(con: duckdb.DuckDBPyConnection, out: Path | None) -> None:
+    """Make `request_attrs` from `request_attrs_said`, each with the number of its request: in memory, or in `out`."""
+    if out is None:
+        con.execute(f"CREATE TABLE request_attrs AS {ATTRS_SQL}")
+        return
+    path = out / "attributed.parquet"
+    con.execute(f"COPY ({ATTRS_SQL}) TO {literal(str(path))} ({STORED})")
+    con.execute(f"CREATE VIEW request_attrs AS FROM {parquet([path])}")
 
 
 def _present(con: duckdb.DuckDBPyConnection, origins: Sequence[str]) -> dict[str, set[str]]:
