@@ -177,7 +177,10 @@ CAUSES: Final = (
             never("prefill_excess", ">=", 1.4),
             never("change", "<=", 0.8, of="cached_each"),
         ),
-        twins=(Twin("decode.regression", must("streams_paused", "is", True)),),
+        twins=(
+            Twin("decode.regression", must("streams_paused", "is", True)),
+            Twin("prefill.prompt-mix", must("prompts_queue", "is", False)),
+        ),
         explains=("queue.burst", "decode.regression", "decode.batch-growth", "prefill.prompt-mix"),
         remedies=(
             Remedy(

@@ -24,7 +24,14 @@ CAUSES: Final = (
             Twin("prefill.regression", must("prefill_excess", "<", 1.25)),
             Twin("cache.prompt-drift", must("change", ">=", 1.2, of="prompt_tokens")),
         ),
-        explains=("queue.arrival-overload", "queue.burst", "decode.batch-growth"),
+        # longer stays reach the limit and fill the pool
+        explains=(
+            "queue.arrival-overload",
+            "queue.burst",
+            "queue.running-cap",
+            "memory.saturation",
+            "decode.batch-growth",
+        ),
         comparative=True,
         remedies=(
             Remedy("mitigate-now", "send the long prompts to servers of their own", None, False, None, "cost"),

@@ -212,25 +212,27 @@ WHERE queue_s IS NOT NULL AND NOT coalesce(probe, false)
     AND ($since::DOUBLE IS NULL OR received_ts >= $since) AND ($until::DOUBLE IS NULL OR received_ts <= $until)
 """
 SHORT_WAITS: Final = """
-WITH rows AS (
+WITH everyone AS (
     SELECT prompt_tokens, queue_s, coalesce(queued_ts, received_ts) AS queued, scheduled_ts,
         -- where no stamp says when prefill ended: at the latest when the whole answer had, less quick decoding of it
-        coalesce(prefill_done_ts, first_token_ts,
+        coalesce(prefill_done_ts, first_token_ts, received_ts + ttft_s,
             coalesce(finished_ts, received_ts + e2e_s) - 0.02 * completion_tokens) AS prefill_done_ts,
         source, line
     FROM asks
-    WHERE prompt_tokens > 0 AND queue_s IS NOT NULL AND coalesce(queued_ts, received_ts) IS NOT NULL
-        AND NOT coalesce(probe, false)
+    WHERE prompt_tokens > 0 AND coalesce(queued_ts, received_ts) IS NOT NULL AND NOT coalesce(probe, false)
         AND ($since::DOUBLE IS NULL OR received_ts >= $since) AND ($until::DOUBLE IS NULL OR received_ts <= $until)
 ),
+rows AS (SELECT * FROM everyone WHERE queue_s IS NOT NULL),
 middle AS (
     -- Where nearly everyone waits, the quick ones are those of the time before.
     SELECT median(prompt_tokens) AS prompt, least(quantile_cont(queue_s, 0.25), $quick) AS quick FROM rows
 ),
 chunk AS (SELECT min(chunked_prefill_size) AS chunk FROM servers WHERE chunked_prefill_size > 0),
 giants AS (
-    SELECT r.queued + r.queue_s AS began, coalesce(r.prefill_done_ts, r.queued + r.queue_s + 1.0) AS ended
-    FROM rows r, middle m
+    -- a giant need not be among those whose wait is known
+    SELECT r.queued + coalesce(r.queue_s, 0) AS began,
+        coalesce(r.prefill_done_ts, r.queued + coalesce(r.queue_s, 0) + 1.0) AS ended
+    FROM everyone r, middle m
     WHERE r.prompt_tokens >= 8 * m.prompt AND r.prompt_tokens >= 4096
         AND r.prompt_tokens >= 2 * coalesce((SELECT chunk FROM chunk), 0)
 ),
@@ -239,7 +241,8 @@ slow AS (SELECT r.* FROM rows r, middle m WHERE r.prompt_tokens < 8 * m.prompt
 behind AS (
     SELECT DISTINCT s.source, s.line FROM slow s JOIN giants g ON s.queued < g.ended AND s.queued + s.queue_s > g.began
 )
-SELECT (SELECT count(*) FROM rows) AS n, (SELECT count(*) FROM giants) AS giants, (SELECT count(*) FROM slow) AS slow,
+SELECT (SELECT count(*) FROM rows) AS n, (SELECT count(*) FROM everyone) AS everyone,
+    (SELECT count(*) FROM giants) AS giants, (SELECT count(*) FROM slow) AS slow,
     count(*) AS behind, (SELECT prompt FROM middle) AS prompt,
     (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
      FROM (SELECT source, min(line) AS a, max(line) AS b FROM behind GROUP BY source)) AS cites
@@ -251,9 +254,9 @@ def waits_behind_giants(view: View) -> Fact:
     """Share of the slow-to-start requests that waited while a prompt of eight times the median was prefilled."""
     before = view.window(view.baseline, None) if view.baseline is not None else None
     quick = None if before is None else view.one(USUAL_WAIT, bounds(before))[0]
-    n, giants, slow, behind, prompt, cites = view.one(SHORT_WAITS, {**bounds(view), "quick": quick})
+    n, everyone, giants, slow, behind, prompt, cites = view.one(SHORT_WAITS, {**bounds(view), "quick": quick})
     if n < 20:
         return lacking("queue times and prompt lengths of requests", HOW_REQUESTS, n)
     # A class of long prompts is more to compute; a giant is an exception that others meet.
-    value = behind / slow if slow >= 5 and 0 < giants <= FEW_GIANTS * n else 0.0
+    value = behind / slow if slow >= 5 and 0 < giants <= FEW_GIANTS * everyone else 0.0
     return found(view, value, "share", n, cites, giants=giants, slow=slow, behind=behind, prompt=prompt)

@@ -65,7 +65,7 @@ WHERE running > 0 AND ts > ts_before
 ORDER BY source, line
 """
 CUT: Final = 3.0  # times what the throughput behind a gap tells of its length
-HALT_S: Final = 2.5  # lines are stamped to the second: a shorter silence may be rounding
+HALT_S: Final = 1.5  # lines are stamped to the second: a shorter silence may be rounding
 
 
 def halts(view: View) -> Fact:
@@ -134,7 +134,9 @@ def streams_paused(view: View) -> Fact:
     now = prefill_pause(view)
     then = prefill_pause(view.window(view.baseline, None)) if view.baseline is not None else None
     if now.value is None or then is None or then.value is None:
-        if now.value is None or now.value < 1.0:
+        told = dict(now.statement.figures)
+        long = now.value is not None and (now.value >= 1.0 or (now.value >= 0.5 and told["tokens"] > LONG_BATCH))
+        if not long:
             return train if train.value is None else restated(train, False, "", "prefill_train.none")
         return lacking("a baseline", "--baseline FROM..TO, or a log that also covers the time before")
     told, before = dict(now.statement.figures), dict(then.statement.figures)
@@ -142,7 +144,11 @@ def streams_paused(view: View) -> Fact:
     longer = (
         told["tokens"] >= 1.5 * before["tokens"] and told["tokens"] > LONG_BATCH and told["tokens"] > before["most"]
     )
-    value = bool(now.value >= 0.5 and longer and now.value >= 1.5 * then.value)
+    grew = now.value >= 0.5 and now.value >= 1.5 * then.value
+    if grew and not longer and told["tokens"] > LONG_BATCH and told["most"] > 1.5 * before["most"]:
+        # some are longer than any of then, the usual long one is not: it may be either
+        return lacking("a baseline with batches of this size", "a longer --baseline")
+    value = bool(grew and longer)
     return restated(now, value, "", "prefill_pause.grew", then=rounded(then.value))
 
 
