@@ -109,29 +109,35 @@ def tools(roots: Sequence[Path], hosts: Sequence[str]) -> list[Callable[..., str
             *option("lang", lang),
         )  # fmt: skip
 
-    def request(rid: str, sources: list[str], tz: str | None = None) -> str:
+    def request(rid: str, sources: list[str], tz: str | None = None, lang: str = "en") -> str:
         """One request from head to tail, beside a normal one of its shape."""
-        return run("request", word(rid), *within(sources), *option("tz", tz))
+        return run("request", word(rid), *within(sources), *option("tz", tz), *option("lang", lang))
 
-    def classes(sources: list[str], tz: str | None = None) -> str:
+    def classes(sources: list[str], tz: str | None = None, lang: str = "en") -> str:
         """Which classes of requests are slow, by how much, and what length alone explains."""
-        return run("classes", *within(sources), *option("tz", tz))
+        return run("classes", *within(sources), *option("tz", tz), *option("lang", lang))
 
-    def prefix(sources: list[str], tz: str | None = None) -> str:
+    def prefix(sources: list[str], tz: str | None = None, lang: str = "en") -> str:
         """What a prefix cache could reuse, and what was lost to which reason."""
-        return run("prefix", *within(sources), *option("tz", tz))
+        return run("prefix", *within(sources), *option("tz", tz), *option("lang", lang))
 
     def causes(cause: str | None = None, lang: str = "en") -> str:
         """The closed list of causes, one layer of it, or one cause with its signs, twins and remedies."""
         return run("causes", *([word(cause)] if cause else []), *option("lang", lang))
 
     def compare(
-        incident: str, after: str, baseline: str | None = None, slo: str | None = None, tz: str | None = None
-    ) -> str:
+        incident: str, after: str, baseline: str | None = None, slo: str | None = None, tz: str | None = None,
+        lang: str = "en",
+    ) -> str:  # fmt: skip
         """Did the fix work: recovered, not recovered, worse, or cannot be told."""
         good = allowed(baseline, roots, hosts) if baseline else None
         return run(
-            "compare", *within([incident, after]), *option("baseline", good), *option("slo", slo), *option("tz", tz)
+            "compare",
+            *within([incident, after]),
+            *option("baseline", good),
+            *option("slo", slo),
+            *option("tz", tz),
+            *option("lang", lang),
         )
 
     return [sources, diagnose, show, request, classes, prefix, causes, compare]
