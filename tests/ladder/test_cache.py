@@ -44,6 +44,11 @@ def test_the_walk_is_in_this_order_and_rules_out_as_it_goes() -> None:
     assert d.findings[0].cause == "cache.prompt-drift" and d.findings[0].confidence != "high"
 
 
+def test_a_flush_without_hits_around_it_is_said_and_explains_nothing_yet() -> None:
+    d = diagnose(view_of(join({"batches": decode(6, 0, 4)}, {"events": FLUSHES})), "cache")
+    assert walked(d)[0][2] == "d0.emptied" and all(f.cause != "cache.flushed" for f in d.findings)
+
+
 @pytest.mark.parametrize(
     ("rung", "key", "cause", "d"),
     [

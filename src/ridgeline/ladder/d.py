@@ -12,8 +12,12 @@ def flushed(context: Context) -> Answer:
     ask = context.book.ask
     flush, off, gauge = ask("flush_explains"), ask("cache_off"), ask("misread_rate")
     hits = ask("hit_ratio")
-    word = "off" if off.value else "flushed" if flush.value else "misread" if gauge.value else "neither"
-    named = {"off": "cache.disabled", "flushed": "cache.flushed", "misread": "cache.metric-artefact"}.get(word)
+    # A flush that was seen explains a loss only where one was measured around it.
+    told = flush.statement.key != "flush.seen" or any(f.cause == "cache.flushed" for f in context.findings)
+    emptied = "flushed" if told else "emptied"
+    word = "off" if off.value else emptied if flush.value else "misread" if gauge.value else "neither"
+    causes = {"off": "cache.disabled", "misread": "cache.metric-artefact"}
+    named = "cache.flushed" if word == emptied else causes.get(word)
     return answer(
         context,
         "D0",

@@ -152,6 +152,7 @@ RUNGS: Final[dict[str, str]] = {
     "guard.bytes": "requests move few bytes: GB/s is not the link's speed",
     "d0.off": "the prefix cache is switched off",
     "d0.flushed": "the cache was emptied, and that accounts for the loss",
+    "d0.emptied": "the cache was emptied; only hits before and after it would tell whether that accounts for the loss",
     "d0.misread": "only the gauge misleads: tokens do hit",
     "d0.neither": "no flush, restart or weight update accounts for a loss, and no setting seen switches the cache off",
     "d1.keys": "equal prompts carry different keys or adapters",

@@ -132,6 +132,7 @@ RUNGS: Final[dict[str, str]] = {
     "guard.bytes": "请求搬运的字节很少：GB/s 不是链路速度",
     "d0.off": "前缀缓存被关闭",
     "d0.flushed": "缓存被清空过，这足以解释损失",
+    "d0.emptied": "缓存被清空过；要比较清空前后的命中，才知道这能否解释损失",
     "d0.misread": "只是指标误导：token 实际命中了",
     "d0.neither": "没有清空、重启或权重更新能解释损失，见到的设置也没有关闭缓存",
     "d1.keys": "相同的 prompt 带着不同的 key 或 adapter",

@@ -5,7 +5,7 @@ import pytest
 from ridgeline.signals.log.pool_check import figures
 
 NAME = "token_to_kv_pool_allocator memory leak detected! "
-CASES = (
+CASES: tuple[tuple[str, dict[str, str]], ...] = (
     (
         "self.max_total_num_tokens=90000, available_size=1100, evictable_size=88837, protected_size=0",
         {"total": "90000", "missing": "63"},
