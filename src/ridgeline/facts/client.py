@@ -215,7 +215,8 @@ WITH rows AS (
 SELECT count(*) AS hits, count(DISTINCT rid) AS rids, (SELECT count(*) FROM asks) AS requests,
     (SELECT count(*) FROM sources WHERE kind = 'log') + (SELECT count(*) FROM events) AS watched,
     -- The scheduler's timing lines tell of no end but a good one: where they are all there is, aborts are not seen.
-    (SELECT count(*) > 0 AND count(finish_reason) + count(status_code) = 0 FROM requests) AS endless,
+    (SELECT count(*) > 0 AND count(*) FILTER (finish_reason IN ('stop', 'length') OR status_code < 400) = 0
+     FROM requests) AS endless,
     (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
      FROM (SELECT source, min(line) AS a, max(line) AS b FROM rows GROUP BY source)) AS cites
 FROM rows

@@ -28,7 +28,8 @@ WITH rows AS (
 bad AS (
     SELECT * FROM rows
     WHERE CASE $what WHEN 'invalid' THEN status BETWEEN 400 AND 499 AND status NOT IN (408, 429, 499)
-        ELSE status >= 500 END
+        WHEN 'busy' THEN status IN (429, 503)
+        ELSE status >= 500 AND status <> 503 END
 )
 SELECT (SELECT count(*) FROM rows) AS n, count(*) AS hits, mode(status) AS status,
     (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
@@ -38,7 +39,10 @@ FROM bad
 
 
 def answered_share(view: View, what: str) -> Fact:
-    """Share of the access lines of requests with a status that says ``invalid`` (4xx) or ``error`` (5xx)."""
+    """Share of the access lines of requests with a status that says ``invalid`` (4xx), ``error`` (5xx) or ``busy``.
+
+    A server that is asked for too much answers 429 or 503: that is neither the caller's fault nor a failure.
+    """
     n, hits, status, cites = ready(view).one(ACCESS, {**bounds(view), "what": what})
     if n < FEWEST:
         return lacking("access lines of requests", "the server log at its usual level", n)

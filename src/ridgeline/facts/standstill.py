@@ -8,6 +8,7 @@ from typing import Final
 from ridgeline.bundle.view import View
 from ridgeline.facts.events import event_count
 from ridgeline.facts.head import STANDS_S, head_blocked
+from ridgeline.facts.log_ends import admission_stops
 from ridgeline.facts.make import bounds, found, lacking, restated, rounded
 from ridgeline.facts.points import ready
 from ridgeline.model.fact import Fact
@@ -171,6 +172,7 @@ def unanswered(view: View) -> Fact:
 
 
 STILL_S: Final = 30.0  # a snapshot that stands so long while requests run: idle ones are renewed as often
+HOW_MOVES: Final = "/health and /v1/loads polled for a minute, or py-spy dump"
 OLD_S: Final = 10.0  # beside a /health that does not answer
 
 
@@ -196,11 +198,13 @@ def stands_still(view: View) -> Fact:
     if silent.value is not None and silent.value >= 3:
         # A scheduler that goes on counting a growing queue is alive: it admits nothing.
         alive = (head_blocked(view).value or 0) >= STANDS_S
+        if not alive and admission_stops(view).value:  # it went on until what ran had ended: nobody is admitted
+            return lacking("whether the scheduler still moves", HOW_MOVES)
         return restated(silent, not alive, "", "hang.alive" if alive else "hang.silent")
     # vLLM's statistics come from its front end: they go on beside a scheduler that admits nothing any more.
     told_by_front = frozen.value is None and (head_blocked(view).value or 0) >= STANDS_S
     if mute.value or told_by_front or (age is not None and age >= OLD_S):
-        return lacking("whether the scheduler still moves", "/health and /v1/loads polled for a minute, or py-spy dump")
+        return lacking("whether the scheduler still moves", HOW_MOVES)
     if dog.value is None and frozen.value is None:
         return lacking("a watchdog line, or repeated scrapes", "the server log, or /v1/loads polled for a minute")
     return restated(dog if dog.value is not None else frozen, False, "", "hang.none")

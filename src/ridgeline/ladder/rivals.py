@@ -41,7 +41,9 @@ def _against(j: Judgement, rivals: Sequence[Judgement]) -> Judgement:
 
 
 def _speaks(r: Judgement) -> bool:
-    """Whether half of its signs' weight speaks for it, or one supporting sign strong enough to point somewhere."""
+    """Whether half of its signs' weight speaks for it, a happening, or one supporting sign that points somewhere."""
+    if any(h.answer is True and h.part == "required" and h.sign.measure == "event_count" for h in r.heard):
+        return True
     pointed = any(h.answer is True and h.part == "supporting" and h.sign.weight >= HINT for h in r.heard)
     return pointed or (r.score >= 0.5 and any(h.answer is True and h.part == "required" for h in r.heard))
 
@@ -62,8 +64,9 @@ def _unheard(j: Judgement, r: Judgement) -> bool:
     The latter needs a change, a happening, or queues uneven from moment to moment, that the rival requires, that is
     measured, and that the finding says nothing of.
     """
-    if not _speaks(r):  # only lost hits speak for it
-        return j.cause.id in r.cause.explains and not (_fell(j) or _more(j))
+    if not _speaks(r):  # only lost hits speak for it, and a cause of the cache has its own reading of them
+        own_reading = j.cause.layer in ("cache", "storage") or _fell(j) or _more(j)
+        return j.cause.id in r.cause.explains and not own_reading
     own = {(h.sign.measure, h.sign.args) for h in j.heard if h.part == "required"}
     told = {
         (h.sign.measure, h.sign.args)

@@ -42,6 +42,7 @@ POINTERS: Final = (
     ("frontend", must("backlogged_streams", ">=", 1)),
     ("queue", must("slice_share", ">=", 0.5, part="queue")),
     ("fault", must("answered_share", ">=", 0.01, what="error")),
+    ("queue", must("answered_share", ">=", 0.01, what="busy")),
     ("client", must("answered_share", ">=", 0.02, what="invalid")),
     ("queue", must("admission_stops", "is", True)),
     ("client", must("unended_share", ">=", 0.08)),
@@ -56,7 +57,7 @@ POINTERS: Final = (
     ("prefill", must("trend", ">=", 1.3, of="fresh_tokens")),
 )
 # Signs that are true on many a good day: alone they point nowhere.
-EVERYDAY: Final = frozenset({"waiting_share", "flush_explains", "pool_queue"})
+EVERYDAY: Final = frozenset({"waiting_share", "flush_explains", "plain_answers", "pool_queue"})
 PAIR: Final = "SELECT count(*) FROM servers WHERE role IN ('prefill', 'decode')"
 HELD_BY: Final = frozenset({"grammar_queue", "adapters_full", "tier_short"})  # a queue says that, these what for
 PD_QUEUES: Final = ("bootstrap", "inflight", "prealloc")
