@@ -61,7 +61,7 @@ def test_a_setting_is_preferred_to_servers_where_both_remove_the_harm() -> None:
     assert arrival is not None
     found = decide(pinned(), "routing.hot-key", "simulate", repeats=2, seen=CALM)
     assert found.verdict == "change" and found.price == "flag" and found.chosen is not None
-    assert found.chosen.variant.unpin and dict(found.chosen.variant.changes)["max_running_requests"] > 3
+    assert found.chosen.variant.unpin and found.chosen.variant.settings.max_running_requests > 3
     assert found.comparison is not None
     alone = next(run for run in found.comparison.runs if run.variant.unpin and not run.variant.changes)
     assert removed(found.chosen, found.comparison, CALM) > removed(alone, found.comparison, CALM) + 0.2
