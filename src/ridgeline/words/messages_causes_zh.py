@@ -90,7 +90,7 @@ CAUSES: Final[dict[str, str]] = {
     ),
     "cause.memory.retraction-storm": (
         "{retractions__requests} 个请求被放回队列（retract，vLLM 称为抢占）并重新计算"
-        "[[，发生在 {retractions_per_min__span_s:.3g} s 之内]]。"
+        "[[，发生在 {retractions_unforeseen__span_s:.3g} s 之内]]。"
     ),
     "cause.memory.leak": (
         "KV 池里的 KV 与现有请求对不上[[：{leaked__total} 个 token 中少了 {leaked__missing} 个]]"
@@ -113,7 +113,8 @@ CAUSES: Final[dict[str, str]] = {
     ),
     "cause.memory.pool-misconfigured": (
         "KV 池只有 {pool_too_small__pool} 个 token（{pool_too_small__basis:phrase}）"
-        "[[；使用率 {pool_pinches__usage:.0%}]][[，{pool_queue__waiting} 个请求在排队，{pool_queue__busy:.3g} 个在运行]]"
+        "[[；使用率 {pool_pinches__usage:.0%}]]"
+        "[[，{pool_queue__waiting} 个请求在排队，{pool_queue__busy:.3g} 个在运行]]"
         "[[；命中率 {pool_pinches__now:.0%}，之前为 {pool_pinches__then:.0%}]]。"
     ),
     "cause.cache.flushed": (

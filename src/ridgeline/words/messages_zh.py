@@ -9,6 +9,7 @@ from ridgeline.words.messages_decide_zh import DECIDE
 from ridgeline.words.messages_measures_zh import MEASURES
 from ridgeline.words.messages_memory_zh import MEMORY
 from ridgeline.words.messages_page_zh import PAGE
+from ridgeline.words.messages_places_zh import PLACES
 from ridgeline.words.messages_report_zh import REPORT
 from ridgeline.words.messages_verbs_zh import VERBS
 
@@ -199,5 +200,5 @@ RUNGS: Final[dict[str, str]] = {
 }
 
 MESSAGES: Final[dict[str, str]] = {
-    **RUNGS, **MEMORY, **MEASURES, **CAUSES, **ASKS, **PAGE, **REPORT, **DECIDE, **COMPARE, **VERBS,
+    **RUNGS, **MEMORY, **MEASURES, **PLACES, **CAUSES, **ASKS, **PAGE, **REPORT, **DECIDE, **COMPARE, **VERBS,
 }  # fmt: skip
