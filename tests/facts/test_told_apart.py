@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from ridgeline.model.diagnosis import Window
 from tests.causes.rows import T0, decode, event, gauge, prefill, requests
 from tests.facts.test_measures import value, view
@@ -83,6 +85,30 @@ def test_what_a_tier_no_longer_gives_is_no_drift() -> None:
         True,
         False,
     ]
+
+
+@pytest.mark.parametrize(
+    ("settings", "lost"),
+    [
+        ({"s": {"enable_hierarchical_cache": "false"}}, False),
+        ({"s": {"enable_hierarchical_cache": "true"}}, None),
+        ({"s": {"enable_hierarchical_cache": "false", "enable_lmcache": "true"}}, None),
+        ({"s": {"page_size": "16"}}, None),
+        ({"s": {"enable_hierarchical_cache": "false"}, "t": {}}, None),  # of the second nobody knows
+    ],
+)
+def test_only_a_server_known_to_have_no_tier_is_told_to_lose_none(
+    settings: dict[str, dict[str, str]], lost: bool | None
+) -> None:
+    asked = requests(40, 0, 2) + requests(40, 100, 2, first=100)
+    servers = [{"source": 1, "line": 1, "server": name, "engine": "sglang"} for name in settings]
+    config = [
+        {"source": 1, "line": 1, "server": name, "key": key, "value": said}
+        for name, of in settings.items()
+        for key, said in of.items()
+    ]
+    seen = view({"requests": asked, "servers": servers, "config": config}).window(NOW, THEN)
+    assert value(seen, "tier_lost") is lost
 
 
 def test_a_server_that_is_asked_for_too_much_has_a_queue_nearly_always() -> None:

@@ -43,6 +43,7 @@ from ridgeline.facts import (
     snapshot,
     standstill,
     streams,
+    tiers,
     trend,
     way_back,
 )
@@ -198,7 +199,7 @@ MEASURES: Final[dict[str, Callable[..., Fact]]] = {
     "content_told": reuse.content_told,
     "scattered": reuse.scattered,
     "policy_spread": policy.policy_spread,
-    "tier_lost": reuse.tier_lost,
+    "tier_lost": tiers.tier_lost,
     "evicting": reuse.evicting,
     "prefix_loss": prefix.prefix_loss,
     "first_difference": prefix.first_difference,

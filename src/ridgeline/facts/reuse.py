@@ -7,13 +7,13 @@ from typing import Any, Final
 from ridgeline.bundle.view import View
 from ridgeline.facts.affected import affected
 from ridgeline.facts.cache import evicted_tokens, hit_ratio, page_loss, places_per_key
-from ridgeline.facts.events import event_count
 from ridgeline.facts.make import bounds, found, lacking, restated, rounded, spans_of
 from ridgeline.facts.memory import usage
 from ridgeline.facts.points import alone
 from ridgeline.facts.policy import policy_spread
 from ridgeline.facts.prefill import prompt_tokens
 from ridgeline.facts.prompts import drifting_head, split_by_key
+from ridgeline.facts.tiers import tier_lost
 from ridgeline.model.diagnosis import Window
 from ridgeline.model.fact import Fact
 
@@ -314,43 +314,6 @@ def _found_as_much(view: View) -> bool:
             return False
         now, then = parts[0] * parts[1], parts[2] * parts[3]
     return bool(now > 0.9 * then)
-
-
-STORED: Final = """
-WITH rows AS (
-    SELECT coalesce(cached_storage_tokens, 0) + coalesce(cached_host_tokens, 0) AS tier, cached_device_tokens,
-        source, line
-    FROM asks
-    WHERE cached_device_tokens IS NOT NULL AND prompt_tokens > 0 AND NOT coalesce(probe, false)
-        AND ($since::DOUBLE IS NULL OR received_ts >= $since) AND ($until::DOUBLE IS NULL OR received_ts <= $until)
-)
-SELECT count(*) AS n, avg(tier) AS tier, avg(cached_device_tokens) AS device,
-    (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
-     FROM (SELECT source, min(line) AS a, max(line) AS b FROM rows GROUP BY source)) AS cites
-FROM rows
-"""
-HOW_TIERS: Final = "cached_tokens_details of requests (--enable-cache-report, or the request log of 0.5.9 on)"
-
-
-def tier_lost(view: View) -> Fact:
-    """Whether what came from host or storage tiers no longer comes, while the device gives as much as before.
-
-    Where hits are not told apart by tier, failures of the store say it.
-    """
-    if view.baseline is None:
-        return lacking("a baseline", "--baseline FROM..TO, or evidence that also covers the time before")
-    n, now, device, cites = view.one(STORED, bounds(view))
-    before, then, device_then, _cites = view.one(STORED, bounds(view.window(view.baseline, None)))
-    if n < 20 or before < 20:
-        failed = event_count(view, "storage")
-        if failed.value:
-            return restated(failed, True, "", failed.statement.key or "event_count")
-        return lacking("hits by tier of requests in both windows", HOW_TIERS, min(n, before))
-    fell = then >= 0.05 * (then + device_then) and now <= 0.5 * then and device >= 0.8 * device_then
-    return found(
-        view, bool(fell), "", n, cites, now=rounded(now), then=rounded(then), device=rounded(device),
-        device_then=rounded(device_then),
-    )  # fmt: skip
 
 
 PLACES: Final = """

@@ -256,6 +256,7 @@ MEASURES: Final[dict[str, str]] = {
         "each running request seems to hold {now:.4g} tokens against {then:.4g} before ({ratio:.3g} times), though "
         "prompts and answers are no longer"
     ),
+    "tier.off": "no server keeps KV behind its device (--enable-hierarchical-cache is not set)",
     "tier_lost": (
         "host and storage tiers give {now:.3g} tokens a request against {then:.3g} before, the device {device:.3g} "
         "against {device_then:.3g}"

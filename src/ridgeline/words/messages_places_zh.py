@@ -95,6 +95,7 @@ CACHE: Final[dict[str, str]] = {
         "其后有 {lost} 个 {counts:phrase} 是相同的"
     ),
     "first_difference.none": "{n} 个 prompt 中没有一个与它本该共享的不同",
+    "tier.off": "没有服务器把 KV 存到 GPU 之外（未设 --enable-hierarchical-cache）",
     "tier_lost": (
         "主机与存储层每个请求给出 {now:.3g} 个 token，之前为 {then:.3g} 个；GPU 为 {device:.3g} 个，"
         "之前为 {device_then:.3g} 个"
