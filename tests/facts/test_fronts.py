@@ -80,6 +80,23 @@ def test_a_client_parts_what_a_release_without_stamps_cannot() -> None:
     assert (round(before, 2), round(after, 2)) == (0.0, 2.0)
 
 
+def test_a_few_requests_of_one_first_batch_are_no_cold_start_of_many() -> None:
+    ready = event("ready", start=0)
+    late = requests(1200, 100, 0.2, first=200, ttft_s=0.2, queue_s=0.0)
+    for slow, wanted in ((6, 1.0), (40, 10.0)):
+        start = requests(slow, 1, 0.1, ttft_s=2.0, queue_s=0.0, cached_tokens=100)
+        calm = requests(60 - slow, 20, 0.5, first=100, ttft_s=0.2, queue_s=0.0)
+        assert value(view({"requests": start + calm + late, "events": ready}), "cold_start_ratio") == wanted
+
+
+def test_a_rush_does_not_explain_tokens_that_crawl() -> None:
+    ready = event("ready", start=0)
+    for tpot_s, wanted in ((0.04, True), (0.6, False)):
+        rush = requests(40, 1, 0.1, ttft_s=5.0, queue_s=0.0, tpot_s=tpot_s)
+        calm = requests(60, 100, 2, first=100, ttft_s=0.2, queue_s=0.0)
+        assert value(view({"requests": rush + calm, "events": ready}), "rush_explains") is wanted
+
+
 def test_a_cold_start_shows_from_token_to_token_and_wears_off() -> None:
     ready = event("ready", start=0)
     bare = {"ttft_s": None, "prefill_done_ts": None}

@@ -92,9 +92,10 @@ CAUSES: Final = (
             helps("event_count", ">=", 1, kinds="ready"),
         ),
         # The first ones may also be slow because they came all at once.
-        absent=(never("stands_still", "is", True), never("rush_felt", "is", True)),
+        absent=(never("stands_still", "is", True), never("rush_explains", "is", True)),
         twins=(Twin("prefill.regression", must("cold_start_ratio", ">=", 3)),),
         explains=(
+            "cache.flushed",
             "prefill.regression",
             "decode.regression",
             "decode.token-stall",

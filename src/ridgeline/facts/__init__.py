@@ -108,6 +108,7 @@ MEASURES: Final[dict[str, Callable[..., Fact]]] = {
     "giant_prefill": prefill.giant_prefill,
     "waits_behind_giants": prefill.waits_behind_giants,
     "cold_start_ratio": cold.cold_start_ratio,
+    "rush_explains": cold.rush_explains,
     "step_s": decode.step_s,
     "step_excess": decode.step_excess,
     "decode_slowed": decode.decode_slowed,

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Final
 
 from ridgeline.bundle.view import View
-from ridgeline.facts.make import bounds, found, lacking, rounded
+from ridgeline.facts.backlog import rush_felt
+from ridgeline.facts.make import bounds, found, lacking, restated, rounded
 from ridgeline.model.fact import Fact
 
 HOW_REQUESTS: Final = "--enable-metrics with the request log, the metrics exporter, or ReqTimeStats lines"
 WARM_S: Final = 90.0  # from here on a server counts as warm, where ten requests came so late
 CLEAR: Final = 3.0
+NO_RUSH: Final = 10.0  # times as long from token to token: prompts that came at once pause streams, not by that much
 NOTICED_S: Final = 0.1  # seconds for a token; a young batch varies by less than that more
 
 COLD: Final = """
@@ -35,24 +37,29 @@ seen AS (
     FROM requests c LEFT JOIN asks a ON a.rid IN (c.rid, c.client_rid)
     WHERE c.role = 'client' AND c.ttft_s IS NOT NULL AND c.received_ts IS NOT NULL AND NOT EXISTS (SELECT 1 FROM rows)
 ),
-ranked AS (SELECT *, row_number() OVER (ORDER BY age_s) AS nth FROM seen WHERE age_s >= 0),
+-- The first five, of many requests the first fiftieth (at most fifty): a few in one batch wait for each other.
+ranked AS (
+    SELECT *, row_number() OVER (ORDER BY age_s) AS nth, least(greatest(5, count(*) OVER () // 50), 50) AS young
+    FROM seen WHERE age_s >= 0
+),
 compiles AS (
     SELECT count(*) AS n FROM events WHERE kind = 'compile' AND ts > (SELECT ts FROM boot)
         AND ($since::DOUBLE IS NULL OR ts >= $since) AND ($until::DOUBLE IS NULL OR ts <= $until)
 )
-SELECT count(*) AS n, median(ttft_s) FILTER (WHERE nth <= 5) AS first,
+SELECT count(*) AS n, median(ttft_s) FILTER (WHERE nth <= young) AS first,
     coalesce(CASE WHEN count(*) FILTER (WHERE age_s > $warm) >= 10 THEN median(ttft_s) FILTER (WHERE age_s > $warm) END,
-        median(ttft_s) FILTER (WHERE nth > 10)) AS later,
-    median(fresh) FILTER (WHERE nth <= 5) AS fresh_first, median(fresh) FILTER (WHERE nth > 10) AS fresh_later,
-    (SELECT n FROM compiles) AS compiles, max(age_s) FILTER (WHERE nth <= 5) AS until_s,
+        median(ttft_s) FILTER (WHERE nth > 2 * young)) AS later,
+    median(fresh) FILTER (WHERE nth <= young) AS fresh_first,
+    median(fresh) FILTER (WHERE nth > 2 * young) AS fresh_later,
+    (SELECT n FROM compiles) AS compiles, max(age_s) FILTER (WHERE nth <= young) AS until_s,
     (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
-     FROM (SELECT source, min(line) AS a, max(line) AS b FROM ranked WHERE nth <= 5 GROUP BY source)) AS cites
+     FROM (SELECT source, min(line) AS a, max(line) AS b FROM ranked WHERE nth <= young GROUP BY source)) AS cites
 FROM ranked
 """
 
 
 def _to_first_token(view: View) -> Fact:
-    """TTFT (without queueing) of the first five requests after a boot, over that of later ones for as many tokens.
+    """TTFT (without queueing) of the first requests after a boot, over that of later ones for as many tokens.
 
     After a boot the prefix cache is empty too, and the first prompts are computed whole: where uncached tokens are not
     told, only lines of compiling tell a cold start from that. Less than half a second more is a warm-up that nobody
@@ -126,9 +133,18 @@ def _token_by_token(view: View) -> Fact | None:
 def cold_start_ratio(view: View) -> Fact:
     """First requests after a boot over later ones: the larger of the ratio to the first token and of that for a token.
 
-    The first five or ten against those of at least a minute and a half later, where there are ten.
+    The first five (of many requests the first fiftieth) or ten against those of at least a minute and a half later,
+    where there are ten.
     """
     first, tokens = _to_first_token(view), _token_by_token(view)
     # Steps of a young batch vary: less than three times as long, they neither prove a cold start nor a slow one.
     clear = tokens is not None and tokens.value >= CLEAR and (first.value is None or tokens.value > first.value)
     return tokens if tokens is not None and clear else first
+
+
+def rush_explains(view: View) -> Fact:
+    """Whether the first requests after a boot are slow because many came at once; not where each token crawls too."""
+    rush, cold = rush_felt(view), cold_start_ratio(view)
+    if rush.value and cold.statement.key == "cold_start_ratio.tokens" and cold.value >= NO_RUSH:
+        return restated(cold, False, "", "cold_start_ratio.tokens")
+    return rush if rush.value is None else restated(rush, rush.value, "", "rush_felt")
