@@ -92,7 +92,7 @@ CAUSES: Final = (
         required=(must("graph_lost", ">=", 0.5),),
         supporting=(helps("step_excess", ">=", 1.2), helps("change", ">=", 1.2, of="step_s")),
         twins=(Twin("decode.regression", must("graph_lost", ">=", 0.5)),),
-        explains=("decode.regression", "decode.batch-growth", "queue.arrival-overload", "queue.burst"),
+        explains=("decode.regression", "queue.arrival-overload", "queue.burst"),
         remedies=(
             Remedy(
                 "fix", "capture graphs up to the batch sizes in use", "--cuda-graph-max-bs", True, "memory for graphs"
