@@ -20,6 +20,8 @@ CAUSES: Final = (
             helps("change", ">=", 1.2, of="seconds", what="ttft_s"),
             helps("change", "<", 1.3, of="arrival_rate"),
         ),
+        # Where one place gets the long prompts, it is a matter of who sends what where.
+        absent=(never("arrival_skew", ">=", 1.4, by="tokens"),),
         twins=(
             Twin("prefill.regression", must("prefill_excess", "<", 1.25)),
             Twin("cache.prompt-drift", must("change", ">=", 1.2, of="prompt_tokens")),

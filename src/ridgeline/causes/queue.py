@@ -251,6 +251,7 @@ CAUSES: Final = (
             helps("orphan_outputs", ">=", 5),
         ),
         absent=(
+            never("waiting_share", "<", 0.2),  # what runs beside a passing queue is no ceiling
             never("usage_when_queued", ">=", 0.9),
             never("over_reserved", "is", True),
             never("adapters_limit", "is", True),

@@ -22,6 +22,7 @@ RECOVERED: Final = 0.85
 SMALL_LOSS: Final = 0.1  # of a prompt: whole pages that can cost no more than this are no cause
 REFILL_S: Final = 120.0  # a cache emptied so lately may still be filling
 BEGAN: Final = 0.05  # of the prompts, five times as many as before: they did not come apart before
+PLACE_NAMES: Final = frozenset({"dp_rank", "worker"})
 FULL: Final = 0.85  # of the pool locked: cached prefixes have to give way
 
 FLUSHES: Final = """
@@ -293,13 +294,16 @@ def _more_missed(view: View) -> bool:
 def _own_loss(view: View) -> Fact | None:
     """A class that found its prefixes before and now does not, while the others find theirs; None where there is none.
 
-    What empties or fills the cache hits everybody. A class nobody saw before has prompts of its own.
+    What empties or fills the cache hits everybody. A class nobody saw before has prompts of its own, and what one rank
+    or worker lost is a matter of what was sent there.
     """
     if view.baseline is None or keys_split(view).value is not False:
         return None
     now = affected(view, "missed")
     told = dict(now.statement.figures)
-    if not now.value or not told["in_ratio_then"] or told["in_ratio"] > 0.5 * told["in_ratio_then"]:
+    if not now.value or PLACE_NAMES.intersection(str(told["names"]).split()):
+        return None
+    if not told["in_ratio_then"] or told["in_ratio"] > 0.5 * told["in_ratio_then"]:
         return None
     return restated(now, True, "", "drift.class", now=told["in_ratio"], then=told["in_ratio_then"])
 
