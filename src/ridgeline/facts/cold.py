@@ -13,6 +13,7 @@ HOW_REQUESTS: Final = "--enable-metrics with the request log, the metrics export
 WARM_S: Final = 90.0  # from here on a server counts as warm, where ten requests came so late
 CLEAR: Final = 3.0
 NO_RUSH: Final = 10.0  # times as long from token to token: prompts that came at once pause streams, not by that much
+AS_FAST: Final = 2.0  # times the tokens for each second of waiting, at most: slower than that is slow
 NOTICED_S: Final = 0.1  # seconds for a token; a young batch varies by less than that more
 
 COLD: Final = """
@@ -42,6 +43,13 @@ ranked AS (
     SELECT *, row_number() OVER (ORDER BY age_s) AS nth, least(greatest(5, count(*) OVER () // 50), 50) AS young
     FROM seen WHERE age_s >= 0
 ),
+-- While one of the first ones waited for its first token, and what was computed for them in that time.
+reaches AS (
+    SELECT fresh, age_s AS a, age_s + ttft_s AS b, max(age_s + ttft_s) OVER (
+        ORDER BY nth ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS reach
+    FROM ranked WHERE nth <= young
+),
+work AS (SELECT sum(fresh) / nullif(sum(greatest(0, b - greatest(a, coalesce(reach, a)))), 0) AS rate FROM reaches),
 compiles AS (
     SELECT count(*) AS n FROM events WHERE kind = 'compile' AND ts > (SELECT ts FROM boot)
         AND ($since::DOUBLE IS NULL OR ts >= $since) AND ($until::DOUBLE IS NULL OR ts <= $until)
@@ -51,7 +59,8 @@ SELECT count(*) AS n, median(ttft_s) FILTER (WHERE nth <= young) AS first,
         median(ttft_s) FILTER (WHERE nth > 2 * young)) AS later,
     median(fresh) FILTER (WHERE nth <= young) AS fresh_first,
     median(fresh) FILTER (WHERE nth > 2 * young) AS fresh_later,
-    (SELECT n FROM compiles) AS compiles, max(age_s) FILTER (WHERE nth <= young) AS until_s,
+    (SELECT rate FROM work) AS rate, (SELECT n FROM compiles) AS compiles,
+    max(age_s) FILTER (WHERE nth <= young) AS until_s,
     (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
      FROM (SELECT source, min(line) AS a, max(line) AS b FROM ranked WHERE nth <= young GROUP BY source)) AS cites
 FROM ranked
@@ -65,7 +74,7 @@ def _to_first_token(view: View) -> Fact:
     told, only lines of compiling tell a cold start from that. Less than half a second more is a warm-up that nobody
     notices: the ratio then counts as 1.
     """
-    n, first, later, fresh_first, fresh_later, compiles, until_s, cites = view.one(
+    n, first, later, fresh_first, fresh_later, rate, compiles, until_s, cites = view.one(
         COLD, {**bounds(view), "warm": WARM_S}
     )
     if n < 16 or not later or first is None:
@@ -75,6 +84,8 @@ def _to_first_token(view: View) -> Fact:
     told = fresh_first is not None and fresh_later
     like = later * max(1.0, fresh_first / fresh_later) if told else later
     value = first / like if first - like >= 0.5 else 1.0
+    if told and rate and fresh_later / later < AS_FAST * rate:
+        value = 1.0  # many whole prompts came together: each waits for the others, computed as fast as ever
     if value > 1 and not told and not compiles:
         return lacking("uncached tokens of the first requests", HOW_REQUESTS, n)
     return found(
