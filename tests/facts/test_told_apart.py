@@ -59,7 +59,9 @@ def test_a_worker_is_out_when_the_gateway_says_so_or_it_stands_empty_beside_load
     )
     idle = (*left[:1], gauge(2, "num_running_reqs", [5.0] * 3 + [0.0] * 9, dp_rank="1"), left[2],
             gauge(4, "num_queue_reqs", [0.0] * 12, dp_rank="1"))  # fmt: skip
-    assert [value(view(*v), "missing_workers") for v in (left, idle)] == [1, 0]
+    few = (left[0], gauge(2, "num_running_reqs", [1.0] * 12, dp_rank="1"), left[2],
+           gauge(4, "num_queue_reqs", [0.0] * 12, dp_rank="1"))  # fmt: skip
+    assert [value(view(*v), "missing_workers") for v in (left, idle, few)] == [1, 0, 0]
 
 
 def test_arrivals_are_counted_at_the_rank_that_queues_with_what_piled_up_there() -> None:

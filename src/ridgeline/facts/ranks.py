@@ -279,13 +279,15 @@ places AS (
     FROM tails t
 )
 SELECT (SELECT count(*) FROM rows) AS n, count(*) AS places,
-    count(*) FILTER (WHERE n >= 5 AND span_s >= 20 AND others >= 1) AS empty,
-    min(place) FILTER (WHERE n >= 5 AND span_s >= 20 AND others >= 1) AS place,
+    count(*) FILTER (WHERE n >= 5 AND span_s >= 20 AND others >= 1 AND others * span_s >= $work) AS empty,
+    min(place) FILTER (WHERE n >= 5 AND span_s >= 20 AND others >= 1 AND others * span_s >= $work) AS place,
     (SELECT max(load) FROM rows) AS most,
     (SELECT list({'source': source, 'a': a, 'b': b} ORDER BY source)
      FROM (SELECT source, min(line) AS a, max(line) AS b FROM rows GROUP BY source)) AS cites
 FROM places
 """
+
+BUSY_S: Final = 120  # seconds of requests at each of the others meanwhile: of next to no traffic one may get none
 
 
 # The gateway's own word: unhealthy, removed, or behind an open circuit, at the end of the window.
@@ -357,7 +359,7 @@ def missing_workers(view: View) -> Fact:
         return found(view, 1, "workers", n, cites, key="workers.one", worker=worker)
     if view.baseline is not None and (left := _left(view)) is not None:
         return left
-    points, places, empty, place, most, cites = ready(view).one(GONE, bounds(view))
+    points, places, empty, place, most, cites = ready(view).one(GONE, {**bounds(view), "work": BUSY_S})
     if places and places >= 2 and most:
         return found(view, empty, "workers", points, cites, key="workers.empty", places=places, worker=place or "")
     if n >= 3:
