@@ -10,6 +10,8 @@ import pytest
 from ridgeline.bundle.view import view_of
 from ridgeline.causes import BY_ID, CAUSES
 from ridgeline.facts import MEASURES
+from ridgeline.facts.behind import recording
+from ridgeline.facts.deciding import deciding
 from ridgeline.facts.make import lacking
 from ridgeline.ladder.book import Book, remembering
 from ridgeline.ladder.diagnose import diagnose
@@ -97,3 +99,12 @@ def test_the_declarations_are_whole() -> None:
         assert cause.id not in cause.explains
         assert cause.statement == f"cause.{cause.id}"
         assert cause.remedies and cause.looks_like and cause.differs
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_lines_behind_every_evidence_can_be_asked_for(name: str) -> None:
+    book, diagnosis = seen(name)
+    framed = recording(book.view)
+    for _, fact in diagnosis.evidence:
+        told = deciding(framed, fact, 3)
+        assert told is None or 1 <= len(told.lines) <= told.n

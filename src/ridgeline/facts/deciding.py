@@ -20,7 +20,7 @@ CITED: Final = re.compile(r"min\(line\) AS a, max\(line\) AS b\s+FROM (\w+)")
 MAXIMUM: Final = re.compile(r"(?<![\w(])max\((?!line\b|ts\b|cap\b|ord\b)(\w+)\)|arg_max\(\w+, (?!ord\b|ts\b)(\w+)\)")
 NAMED: Final = re.compile(r"\$(\w+)")
 TOKEN: Final = re.compile(r"'(?:[^']|'')*'|--[^\n]*|[()]|\bSELECT\b")
-COLUMNS: Final = "{head} SELECT * FROM {part} LIMIT 0"
+COLUMNS: Final = "{head}\nSELECT * FROM {part} LIMIT 0"  # on a line of its own: the head may end in a comment
 # {head}: the measure's own named parts; {part}: the one it cites; {by}: the column whose maximum it names.
 LINES: Final = """
 {head}
