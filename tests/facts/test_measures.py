@@ -17,7 +17,8 @@ NEEDS: dict[str, dict[str, Any]] = {
     "event_count": {"kinds": "watchdog"}, "group_ratio": {"attribute": "lora"}, "pd_queue": {"queue": "bootstrap"},
     "pd_queue_frozen": {"queue": "transfer"}, "kvpoll_timeouts": {"state": "Bootstrapping"}, "change": {"of": "usage"},
     "prefix_loss": {"reason": "eviction"}, "setting_changed": {"setting": "page_size"},
-    "switched_on": {"setting": "enable_lora"}, "affected": {"who": "ttft_s"},
+    "switched_on": {"setting": "enable_lora"}, "affected": {"who": "ttft_s"}, "trend": {"of": "hit_ratio"},
+    "answered_share": {"what": "error"},
 }  # fmt: skip
 # What counts lines of trouble is 0 where there is no line: "evidence of nothing" is another measure's business.
 COUNTS = {"error_lines", "bad_events"}

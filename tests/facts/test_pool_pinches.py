@@ -54,26 +54,3 @@ def test_prompts_that_are_only_what_is_left_are_not_told_to_have_changed(
     seen = compared({"batches": decode(150, usage=0.3)}, asked(found))
     assert value(seen, "content_changed") is changed
     assert value(seen, "content_told") is told
-
-
-@pytest.mark.parametrize(
-    ("engine", "tokens", "unforeseen"), [("sglang", [50], 30), ("vllm", [50], 0), ("vllm", [90], 30)]
-)
-def test_vllm_preempts_in_a_full_pool_and_only_longer_answers_make_a_storm_of_it(
-    engine: str, tokens: list[int], unforeseen: float
-) -> None:
-    put_back = [
-        {"source": 1, "line": 2000 + k, "ts": T0 + 102 + 2 * k, "kind": "retraction", "retracted": 1, "server": "s"}
-        for k in range(100)
-    ]
-    answers = requests(100, 0, 1, completion_tokens=[50]) + requests(200, 100, 1, first=100, completion_tokens=tokens)
-    servers = [{"source": 1, "line": 1, "server": "s", "engine": engine}]
-    seen = compared({"servers": servers, "batches": decode(150), "events": put_back}, {"requests": answers})
-    assert value(seen, "retractions_unforeseen") == pytest.approx(unforeseen, rel=0.2)
-
-
-def test_without_a_time_before_nobody_knows_whether_a_preemption_was_to_be_expected() -> None:
-    put_back = [{"source": 1, "line": 9, "ts": T0 + 2, "kind": "retraction", "retracted": 1, "server": "s"}]
-    servers = [{"source": 1, "line": 1, "server": "s", "engine": "vllm"}]
-    seen = view_of(join({"servers": servers, "batches": decode(20), "events": put_back}))
-    assert value(seen, "retractions_unforeseen") is None

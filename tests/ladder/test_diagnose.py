@@ -18,13 +18,13 @@ def run(tables: Tables, symptom: str = "slow", **more: Any) -> Any:
     return diagnose(view_of(join(tables)), symptom, **more)
 
 
-@pytest.mark.parametrize("symptom", ["slow", "hang", "memory", "cache", "stream"])
+@pytest.mark.parametrize("symptom", ["slow", "hang", "memory", "stream"])
 def test_a_calm_log_is_healthy(symptom: str) -> None:
     d = run({"batches": decode(12)}, symptom)
     assert (d.verdict, d.findings) == ("healthy", ())
 
 
-@pytest.mark.parametrize("symptom", ["auto", "errors", "wrong-output", "disagg"])
+@pytest.mark.parametrize("symptom", ["auto", "errors", "wrong-output", "disagg", "cache"])
 def test_not_where_the_symptom_could_not_have_shown(symptom: str) -> None:
     assert run({"batches": decode(12)}, symptom).verdict == "inconclusive"
 
@@ -53,10 +53,10 @@ def test_a_start_slower_than_an_empty_cache_explains_is_no_clean_bill() -> None:
     later = requests(60, 20, first=100, ttft_s=0.2, queue_s=0.0, cached_tokens=400)
 
     def started(ttft_s: float) -> str:
-        first = requests(5, 5, ttft_s=ttft_s, queue_s=0.0, cached_tokens=0)
+        first = requests(5, 5, 3, ttft_s=ttft_s, queue_s=0.0, cached_tokens=0)
         return str(run({"batches": decode(40), "requests": first + later, "events": event("ready", start=0)}).verdict)
 
-    assert [started(ttft_s) for ttft_s in (1.0, 2.0)] == ["healthy", "inconclusive"]
+    assert [started(ttft_s) for ttft_s in (1.0, 2.4)] == ["healthy", "inconclusive"]
 
 
 @pytest.mark.parametrize(

@@ -25,13 +25,13 @@ CAUSES: Final = (
         differs="The pool is full and hardly anyone is put back; with retractions it is a storm.",
         required=(QUEUED, must("pool_full", "is", True)),
         supporting=(
-            helps("retractions_unforeseen", "<", STORM),
+            helps("retractions_per_min", "<", STORM),
             helps("slice_share", ">=", 0.3, part="queue"),
             helps("slack_share", "<", 0.3, usage_below=0.8),
             helps("usage_when_queued", ">=", 0.9),
         ),
         absent=(
-            never("retractions_unforeseen", ">=", STORM),
+            never("retractions_per_min", ">=", STORM),
             never("stands_still", "is", True),
             never("free_places", ">=", 0.3),
         ),
@@ -63,7 +63,7 @@ CAUSES: Final = (
         id="memory.retraction-storm",
         looks_like="Running requests are put back again and again and computed anew.",
         differs="The pool not only is full: work already done is thrown away.",
-        required=(must("retractions", ">=", 2), must("retractions_unforeseen", ">=", STORM)),
+        required=(must("retractions", ">=", 2), must("retractions_per_min", ">=", STORM)),
         supporting=(
             helps("usage", ">=", 0.9, stat="peak"),
             helps("queue_pressure", ">=", 0.2),
@@ -73,7 +73,7 @@ CAUSES: Final = (
             never("unlimited_outputs", ">=", 0.3),
             never("stands_still", "is", True),
         ),
-        twins=(Twin("memory.saturation", must("retractions_unforeseen", ">=", STORM)),),
+        twins=(Twin("memory.saturation", must("retractions_per_min", ">=", STORM)),),
         explains=(
             "memory.saturation",
             "queue.burst",

@@ -87,7 +87,6 @@ MEASURES: Final[dict[str, Callable[..., Fact]]] = {
     "pool_queue": pool_wait.pool_queue,
     "pool_pinches": pool_wait.pool_pinches,
     "retractions_apart": pool_wait.retractions_apart,
-    "retractions_unforeseen": pool_wait.retractions_unforeseen,
     "pool_tokens": memory.pool_tokens,
     "pool_too_small": memory.pool_too_small,
     "runaway_outputs": memory.runaway_outputs,

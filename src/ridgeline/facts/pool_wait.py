@@ -20,8 +20,6 @@ PART: Final = 0.3  # of the slower starts' TTFT is wait
 PILED: Final = 4  # requests before their transfer
 FULL: Final = 0.9  # of decode's pool
 FELT_S: Final = 1.0  # what one request in twenty waits
-LONGER: Final = 1.5  # times the answers of before: no longer what admission could expect
-VLLM: Final = "SELECT count(*) > 0 FROM servers WHERE engine = 'vllm'"
 
 
 def pool_queue(view: View) -> Fact:
@@ -73,22 +71,3 @@ def retractions_apart(view: View) -> Fact:
     if rate.value and small.value and small.statement.key == "pool.shrunk":
         return restated(small, 0.0, "per minute", "pool.shrunk")
     return rate if rate.value is None else restated(rate, rate.value, "per minute", "retractions_per_min")
-
-
-def retractions_unforeseen(view: View) -> Fact:
-    """Retractions for each minute that are not the engine's everyday answer to a full pool.
-
-    SGLang reserves for what running requests may still write, so each retraction is a reserve that fell short. vLLM
-    reserves nothing and preempts whenever its pool is full (docs/vllm-scheduler.md): there only answers that became
-    longer tell a storm from a pool that is full. Missing where nobody can say whether they did.
-    """
-    rate = retractions_per_min(view)
-    if not rate.value or not view.one(VLLM)[0]:
-        return rate if rate.value is None else restated(rate, rate.value, "per minute", "retractions_per_min")
-    grew = change(view, "output_tokens")
-    if grew.value is None:
-        return grew
-    if grew.value >= LONGER:
-        return restated(rate, rate.value, "per minute", "retractions_per_min")
-    events = dict(rate.statement.figures)["events"]
-    return restated(rate, 0.0, "per minute", "retractions_unforeseen.everyday", events=events, grew=grew.value)

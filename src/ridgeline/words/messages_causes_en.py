@@ -98,7 +98,7 @@ CAUSES: Final[dict[str, str]] = {
     ),
     "cause.memory.retraction-storm": (
         "{retractions__requests:#request was|requests were} put back (retracted, or preempted in vLLM's word) and "
-        "computed anew[[, within {retractions_unforeseen__span_s:.3g} s]]."
+        "computed anew[[, within {retractions_per_min__span_s:.3g} s]]."
     ),
     "cause.memory.leak": (
         "The pool's KV does not add up with the requests there are[[: {leaked__missing:#token} of {leaked__total} are "

@@ -90,7 +90,7 @@ CAUSES: Final[dict[str, str]] = {
     ),
     "cause.memory.retraction-storm": (
         "{retractions__requests} 个请求被放回队列（retract，vLLM 称为抢占）并重新计算"
-        "[[，发生在 {retractions_unforeseen__span_s:.3g} s 之内]]。"
+        "[[，发生在 {retractions_per_min__span_s:.3g} s 之内]]。"
     ),
     "cause.memory.leak": (
         "KV 池里的 KV 与现有请求对不上[[：{leaked__total} 个 token 中少了 {leaked__missing} 个]]"

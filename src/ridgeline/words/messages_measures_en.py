@@ -71,10 +71,6 @@ MEASURES: Final[dict[str, str]] = {
     "retractions.zero": "no retraction",
     "retractions_per_min": "{events:#retraction}[[ in {span_s:.3g} s]]",
     "retractions_per_min.zero": "no retraction[[ in {span_s:.3g} s]]",
-    "retractions_unforeseen.everyday": (
-        "{events:#preemption}, which vLLM makes whenever its pool is full, and answers of {grew:.3g} times the length "
-        "before"
-    ),
     "tokens_per_running": "each running request holds {each:.4g} tokens; the pool is about {pool:.4g}",
     "pool_tokens": "the pool holds {pool:.4g} tokens ({basis})",
     "pool.small": "the pool holds {pool:.4g} tokens ({basis}); one long context is {bound}",

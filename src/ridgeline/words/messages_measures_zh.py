@@ -88,7 +88,6 @@ MEMORY: Final[dict[str, str]] = {
     "retractions": "{requests} 个请求被 retract {value} 次",
     "retractions.zero": "没有 retract",
     "retractions_per_min": "{events} 次 retract[[，{span_s:.3g} s 之内]]",
-    "retractions_unforeseen.everyday": "{events} 次抢占（vLLM 的池一满就会抢占），输出长度为之前的 {grew:.3g} 倍",
     "retractions_per_min.zero": "没有 retract[[，{span_s:.3g} s 之内]]",
     "tokens_per_running": "每个运行中的请求占 {each:.4g} 个 token；KV 池约为 {pool:.4g} 个",
     "pool_tokens": "KV 池有 {pool:.4g} 个 token（{basis:phrase}）",
