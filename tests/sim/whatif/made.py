@@ -1,5 +1,7 @@
 """A basis whose observed times are the engine's own, so that the truth is known."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from ridgeline.scenario.generate import Lengths, generated
@@ -40,3 +42,12 @@ def made_basis(n: int = 300, settings: Settings = TIGHT, rate: float = 8.5, seed
 def slower(model: TimeModel, times: float) -> TimeModel:
     """A model whose steps all take ``times`` as long."""
     return paced(model, times)
+
+
+def pinned_basis(max_running_requests: int) -> Basis:
+    """Two ranks of such a limit, and every request asks for the first."""
+    settings = Settings(dp_size=2, max_running_requests=max_running_requests, max_total_num_tokens=60_000)
+    basis = made_basis(settings=settings)
+    columns = {**basis.scenario.columns, "dp_rank": np.zeros(basis.scenario.n, np.int64)}
+    scenario = replace(basis.scenario, columns=columns)
+    return replace(basis, scenario=scenario, traffic=traffic_under(scenario, settings))

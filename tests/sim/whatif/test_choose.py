@@ -19,17 +19,13 @@ from ridgeline.sim.whatif.sentence import of_remedy, without
 from ridgeline.sim.whatif.variants import variants
 from ridgeline.words.catalogue import said
 from ridgeline.words.whatif import PRICES
-from tests.sim.whatif.made import made_basis, traffic_under
+from tests.sim.whatif.made import made_basis, pinned_basis
 
 
 @cache
 def pinned() -> Basis:
     """Two ranks, and every request asks for the first."""
-    settings = Settings(dp_size=2, max_running_requests=8, max_total_num_tokens=60_000)
-    basis = made_basis(settings=settings)
-    columns = {**basis.scenario.columns, "dp_rank": np.zeros(basis.scenario.n, np.int64)}
-    scenario = replace(basis.scenario, columns=columns)
-    return replace(basis, scenario=scenario, traffic=traffic_under(scenario, settings))
+    return pinned_basis(8)
 
 
 @cache

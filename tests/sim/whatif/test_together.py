@@ -3,9 +3,6 @@
 from dataclasses import replace
 from functools import cache
 
-import numpy as np
-
-from ridgeline.sim.settings import Settings
 from ridgeline.sim.whatif.basis import Basis
 from ridgeline.sim.whatif.choose import removed
 from ridgeline.sim.whatif.compare import compare, objective_of
@@ -14,7 +11,7 @@ from ridgeline.sim.whatif.hypotheses import Hypothesis, hypotheses
 from ridgeline.sim.whatif.result import Comparison
 from ridgeline.sim.whatif.together import adds, joined, merged, pairs
 from ridgeline.sim.whatif.variants import Variant
-from tests.sim.whatif.made import made_basis, traffic_under
+from tests.sim.whatif.made import pinned_basis
 
 CALM = {"ttft_s": (0.1, 0.2), "tpot_s": (0.05, 0.08), "e2e_s": (4.0, 7.0)}
 
@@ -22,11 +19,7 @@ CALM = {"ttft_s": (0.1, 0.2), "tpot_s": (0.05, 0.08), "e2e_s": (4.0, 7.0)}
 @cache
 def pinned() -> Basis:
     """Two ranks whose limit is too low for the traffic even where all of it does not ask for the first."""
-    settings = Settings(dp_size=2, max_running_requests=3, max_total_num_tokens=60_000)
-    basis = made_basis(settings=settings)
-    columns = {**basis.scenario.columns, "dp_rank": np.zeros(basis.scenario.n, np.int64)}
-    scenario = replace(basis.scenario, columns=columns)
-    return replace(basis, scenario=scenario, traffic=traffic_under(scenario, settings))
+    return pinned_basis(3)
 
 
 @cache
