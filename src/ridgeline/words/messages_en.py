@@ -193,8 +193,8 @@ RUNGS: Final[dict[str, str]] = {
         "{layers}."
     ),
     "cause.unknown.outside": (
-        "The engine itself shows nothing out of the ordinary; what users suffer, if they do, lies outside of what was "
-        "read: likeliest {layer}; it can still be: {layers}."
+        "What was read of the engine shows nothing out of the ordinary; what users suffer, if they do, may lie outside "
+        "of it: likeliest {layer}; it can still be: {layers}."
     ),
     "cause.unknown.hang": (
         "[[; /health does not answer ({mute:#poll})]][[; the scheduler's figures are {age:.3g} s old]]: suspect a "

@@ -173,7 +173,7 @@ RUNGS: Final[dict[str, str]] = {
         "不足以指出原因[[（{why:each why.*}）]][[（见到：{kinds:word}）]][[，最早在 {at}]]；仍有可能的层：{layers}。"
     ),
     "cause.unknown.outside": (
-        "引擎自身没有异常；如果用户确实受到影响，问题在已读证据之外：最可能是 {layer}；仍有可能的层：{layers}。"
+        "已读的引擎证据没有异常；如果用户受到影响，问题可能在证据之外：最可能是 {layer}；仍有可能的层：{layers}。"
     ),
     "cause.unknown.hang": (
         "[[；/health 没有应答（{mute} 次轮询）]][[；调度器的数据已有 {age:.3g} s 没有更新]]：怀疑是 hang，重启之前先对"
